@@ -1,0 +1,62 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// One target is one room. A room may import only rooms that stand above it in this list;
+// the dependencies below are what enforces it.
+
+let rules: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    .enableUpcomingFeature("ExistentialAny"),
+]
+
+func library(_ name: String, package: String, debian: String) -> Target {
+    .systemLibrary(name: name, path: "Sources/\(name)", pkgConfig: package, providers: [.apt([debian])])
+}
+
+func room(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .target(name: name, dependencies: dependencies, path: "Sources/\(name)", swiftSettings: rules)
+}
+
+func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .testTarget(name: name, dependencies: dependencies, path: "Tests/\(name)", swiftSettings: rules)
+}
+
+let package = Package(
+    name: "hermes",
+    products: [.executable(name: "hermes", targets: ["hermes"])],
+    targets: [
+        // C libraries
+        .target(name: "CLinux", path: "Sources/CLinux"),
+        library("CLibPQ", package: "libpq", debian: "libpq-dev"),
+        library("CMicrohttpd", package: "libmicrohttpd", debian: "libmicrohttpd-dev"),
+        library("CCurl", package: "libcurl", debian: "libcurl4-openssl-dev"),
+        library("CCrypto", package: "libcrypto", debian: "libssl-dev"),
+        library("CCrypt", package: "libxcrypt", debian: "libcrypt-dev"),
+        library("CZlib", package: "zlib", debian: "zlib1g-dev"),
+        .target(
+            name: "CSimdjson", path: "Sources/CSimdjson",
+            cxxSettings: [.unsafeFlags(["-O3"])],
+            linkerSettings: [.linkedLibrary("simdjson")]),
+
+        // Rooms
+        room("Core", ["CLinux"]),
+        room("Postgres", ["Core", "CLibPQ"]),
+        room("HTTP", ["Core", "CMicrohttpd", "CCurl", "CZlib"]),
+        room("Wire", ["CSimdjson"]),
+        room("Schema", ["Core", "Postgres", "Wire"]),
+        room("Store", ["Core", "Postgres", "Wire", "Schema", "CCrypto"]),
+        room("Accounts", ["Core", "Postgres", "Wire", "Schema", "Store", "CCrypto", "CCrypt"]),
+        room("Server", ["Core", "Postgres", "HTTP", "Wire", "Schema", "Store", "Accounts"]),
+        .executableTarget(
+            name: "hermes", dependencies: ["Core", "Postgres", "HTTP", "Server"], path: "Sources/hermes",
+            swiftSettings: rules),
+
+        // Tests
+        tests("CoreTests", ["Core"]),
+        tests("PostgresTests", ["Core", "Postgres"]),
+        tests("HTTPTests", ["Core", "HTTP"]),
+        tests("WireTests", ["Wire"]),
+    ],
+    cxxLanguageStandard: .cxx17
+)

@@ -1,0 +1,250 @@
+import CLinux
+import Glibc
+
+/// What a worker's thread waits for: descriptors, timers, and the work at the end of each turn.
+///
+/// A turn: run the jobs that are ready; run the end-of-turn handlers; wait for descriptors, timers and wake-ups.
+/// Not `Sendable`: a loop is reached only from its worker's own code. Handlers are called on the worker's thread,
+/// outside of any task; they start one with `spawn(_:)`.
+public final class Loop {
+    public let executor: LoopExecutor
+    private weak var worker: Worker?
+    private let epoll: Int32
+    private var watches: [Int32: Watch] = [:]
+    private var generation: UInt32 = 0
+    private var timers = TimerHeap()
+    private var turnEnds: [TurnEnd] = []
+    private var kept: [AnyObject] = []
+    private var running = true
+    /// The time of this turn's start on the monotonic clock, in nanoseconds. Good to about a turn; costs nothing.
+    public private(set) var now: UInt64
+
+    init(executor: LoopExecutor) {
+        self.executor = executor
+        epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
+        precondition(epoll >= 0, "no descriptor left for a worker's epoll")
+        now = Loop.monotonicNow()
+        var event = epoll_event()
+        event.events = EPOLLIN.rawValue
+        event.data.u64 = UInt64.max
+        epoll_ctl(epoll, EPOLL_CTL_ADD, executor.descriptor, &event)
+    }
+
+    deinit { close(epoll) }
+
+    /// Nanoseconds on the monotonic clock.
+    public static func monotonicNow() -> UInt64 {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
+    }
+
+    /// Keeps `object` alive as long as the loop.
+    public func keep(_ object: AnyObject) { kept.append(object) }
+
+    /// Lets go of an object given to `keep(_:)`.
+    public func release(_ object: AnyObject) { kept.removeAll { $0 === object } }
+
+    // MARK: tasks
+
+    /// Starts a task on this loop's worker. It begins in this turn or the next one, never within this call.
+    ///
+    /// - Safety: `operation` is not `Sendable`, and need not be: a loop can be reached only from its worker's code,
+    ///   so what `operation` captures belongs to that worker, and the task runs on the same one. The box only
+    ///   carries it past the compiler, which can't know that.
+    @discardableResult
+    public func spawn(_ operation: @escaping () async -> Void) -> Task<Void, Never> {
+        guard let worker else { preconditionFailure("the loop has ended") }
+        let box = OnSameWorker(operation)
+        return worker.assumeIsolated { worker in
+            Task {
+                _ = worker
+                await box.operation()
+            }
+        }
+    }
+
+    private struct OnSameWorker: @unchecked Sendable {
+        let operation: () async -> Void
+        init(_ operation: @escaping () async -> Void) { self.operation = operation }
+    }
+
+    // MARK: descriptors
+
+    /// What a descriptor is watched for, and what happened to it.
+    public struct Readiness: OptionSet, Sendable {
+        public let rawValue: UInt32
+        public init(rawValue: UInt32) { self.rawValue = rawValue }
+        public static let read = Readiness(rawValue: EPOLLIN.rawValue)
+        public static let write = Readiness(rawValue: EPOLLOUT.rawValue)
+        /// The peer has closed, or half closed, the connection.
+        public static let peerClosed = Readiness(rawValue: EPOLLRDHUP.rawValue)
+        /// An error or a full hang-up; told whether asked for or not.
+        public static let failed = Readiness(rawValue: EPOLLERR.rawValue | EPOLLHUP.rawValue)
+    }
+
+    /// A descriptor under watch, until `cancel()`. Cancel before closing the descriptor.
+    public final class Watch {
+        public let descriptor: Int32
+        fileprivate let generation: UInt32
+        fileprivate var handler: ((Readiness) -> Void)?
+        private weak var loop: Loop?
+        public private(set) var interest: Readiness
+
+        fileprivate init(
+            loop: Loop, descriptor: Int32, generation: UInt32, interest: Readiness,
+            handler: @escaping (Readiness) -> Void
+        ) {
+            self.loop = loop
+            self.descriptor = descriptor
+            self.generation = generation
+            self.interest = interest
+            self.handler = handler
+        }
+
+        /// Changes what is watched for.
+        public func update(_ interest: Readiness) {
+            guard handler != nil, interest != self.interest, let loop else { return }
+            self.interest = interest
+            loop.control(EPOLL_CTL_MOD, self)
+        }
+
+        /// Stops watching; the handler is not called again, not even for what this turn has brought already.
+        public func cancel() {
+            guard handler != nil else { return }
+            handler = nil
+            loop?.remove(self)
+        }
+    }
+
+    /// Watches a descriptor, level-triggered. One watch for each descriptor.
+    public func watch(
+        _ descriptor: Int32, _ interest: Readiness, _ handler: @escaping (Readiness) -> Void
+    ) -> Watch {
+        precondition(watches[descriptor] == nil, "descriptor \(descriptor) is watched already")
+        generation &+= 1
+        let watch = Watch(
+            loop: self, descriptor: descriptor, generation: generation, interest: interest, handler: handler)
+        watches[descriptor] = watch
+        control(EPOLL_CTL_ADD, watch)
+        return watch
+    }
+
+    private func control(_ operation: Int32, _ watch: Watch) {
+        var event = epoll_event()
+        event.events = watch.interest.rawValue
+        event.data.u64 = UInt64(watch.generation) << 32 | UInt64(UInt32(bitPattern: watch.descriptor))
+        epoll_ctl(epoll, operation, watch.descriptor, &event)
+    }
+
+    private func remove(_ watch: Watch) {
+        guard watches[watch.descriptor] === watch else { return }
+        watches[watch.descriptor] = nil
+        var event = epoll_event()
+        epoll_ctl(epoll, EPOLL_CTL_DEL, watch.descriptor, &event)
+    }
+
+    // MARK: timers
+
+    /// A timer that is set, until it fires or is cancelled.
+    public final class Timer {
+        public internal(set) var deadline: UInt64
+        var position = -1
+        var handler: (() -> Void)?
+        weak var loop: Loop?
+        init(deadline: UInt64, loop: Loop, handler: @escaping () -> Void) {
+            self.deadline = deadline
+            self.loop = loop
+            self.handler = handler
+        }
+        /// The handler is not called any more.
+        public func cancel() {
+            handler = nil
+            if position >= 0 { loop?.timers.remove(self) }
+        }
+    }
+
+    /// Calls `handler` once, `nanoseconds` from now; timers with the same deadline fire in any order.
+    @discardableResult
+    public func schedule(after nanoseconds: UInt64, _ handler: @escaping () -> Void) -> Timer {
+        let timer = Timer(deadline: Loop.monotonicNow() &+ nanoseconds, loop: self, handler: handler)
+        timers.insert(timer)
+        return timer
+    }
+
+    /// Waits; throws `CancellationError` at once when the task is cancelled.
+    public func sleep(nanoseconds: UInt64) async throws {
+        let waiter = Waiter()
+        let timer = schedule(after: nanoseconds) { waiter.resume() }
+        defer { timer.cancel() }
+        try await waiter.wait()
+    }
+
+    // MARK: end of a turn
+
+    /// Work that runs once at the end of each turn, until `cancel()`.
+    public final class TurnEnd {
+        fileprivate var handler: (() -> Void)?
+        fileprivate init(_ handler: @escaping () -> Void) { self.handler = handler }
+        public func cancel() { handler = nil }
+    }
+
+    /// Calls `handler` at the end of each turn, after all tasks ran and before the loop waits: the place to flush
+    /// what was gathered. A handler may make jobs ready; the next turn then follows without waiting.
+    public func atTurnEnd(_ handler: @escaping () -> Void) -> TurnEnd {
+        let turnEnd = TurnEnd(handler)
+        turnEnds.append(turnEnd)
+        return turnEnd
+    }
+
+    // MARK: the thread
+
+    func stop() { running = false }
+
+    func run(_ worker: Worker) {
+        self.worker = worker
+        let capacity = 256
+        let events = UnsafeMutablePointer<epoll_event>.allocate(capacity: capacity)
+        defer { events.deallocate() }
+        while running {
+            executor.runReadyJobs()
+            runTurnEnds()
+            let timeout = executor.hasReadyJobs || !running ? 0 : timers.millisecondsToNext()
+            let count = epoll_wait(epoll, events, Int32(capacity), timeout)
+            now = Loop.monotonicNow()
+            if count > 0 { dispatch(events, Int(count)) }
+            while let timer = timers.popDue(now) {
+                let handler = timer.handler
+                timer.handler = nil
+                handler?()
+            }
+        }
+        watches.removeAll()
+        turnEnds.removeAll()
+        kept.removeAll()
+    }
+
+    private func runTurnEnds() {
+        var anyGone = false
+        var index = 0
+        while index < turnEnds.count {
+            if let handler = turnEnds[index].handler { handler() } else { anyGone = true }
+            index += 1
+        }
+        if anyGone { turnEnds.removeAll { $0.handler == nil } }
+    }
+
+    private func dispatch(_ events: UnsafeMutablePointer<epoll_event>, _ count: Int) {
+        for index in 0..<count {
+            let data = events[index].data.u64
+            if data == UInt64.max {
+                executor.drainInbox()
+                continue
+            }
+            let descriptor = Int32(bitPattern: UInt32(truncatingIfNeeded: data))
+            // A descriptor closed and opened again within this turn has another generation.
+            guard let watch = watches[descriptor], watch.generation == UInt32(data >> 32) else { continue }
+            watch.handler?(Readiness(rawValue: events[index].events))
+        }
+    }
+}
