@@ -54,7 +54,9 @@ let package = Package(
 
         // Tests
         tests("CoreTests", ["Core"]),
-        tests("PostgresTests", ["Core", "Postgres"]),
+        .target(
+            name: "TestSupport", dependencies: ["Core", "Postgres"], path: "Tests/Support", swiftSettings: rules),
+        tests("PostgresTests", ["Core", "Postgres", "TestSupport"]),
         tests("HTTPTests", ["Core", "HTTP"]),
         tests("WireTests", ["Wire"]),
     ],

@@ -1,0 +1,152 @@
+import Glibc
+
+/// Which system user PostgreSQL's programs run as, and how they are started as such.
+struct Runner: Sendable {
+    let userID: uid_t
+    let groupID: gid_t
+    private let prefix: [String]
+
+    /// As root, another user: PostgreSQL refuses to run as root.
+    init(systemUser: String) throws {
+        guard geteuid() == 0 else {
+            userID = geteuid()
+            groupID = getegid()
+            prefix = []
+            return
+        }
+        guard let user = getpwnam(systemUser) else {
+            throw PrivateCluster.Failure(
+                "PostgreSQL can't run as root, and there is no system user \(systemUser) to run it as.")
+        }
+        userID = user.pointee.pw_uid
+        groupID = user.pointee.pw_gid
+        prefix = ["--reuid", "\(userID)", "--regid", "\(groupID)", "--clear-groups"]
+    }
+
+    var environment: [String: String] {
+        ["PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C", "TZ": "UTC"]
+    }
+
+    /// The command line that runs `command` as the user; `dyingWithParent` sends it SIGINT when this program ends.
+    func command(_ command: [String], dyingWithParent: Bool = false) -> [String] {
+        let setpriv = "/usr/bin/setpriv"
+        guard access(setpriv, X_OK) == 0 else { return command }
+        let death = dyingWithParent ? ["--pdeathsig", "INT"] : []
+        return prefix.isEmpty && death.isEmpty ? command : [setpriv] + prefix + death + ["--"] + command
+    }
+
+    func run(_ command: [String]) throws -> (exitCode: Int32, output: String) {
+        try ChildProcess.run(self.command(command), environment: environment)
+    }
+}
+
+/// The folders and files of a private cluster.
+struct ClusterFiles: Sendable {
+    let dataFolder: String
+    let runner: Runner
+
+    var cluster: String { dataFolder + "/postgres" }
+    var log: String { dataFolder + "/postgres.log" }
+    var lock: String { dataFolder + "/cluster.lock" }
+    var postmasterFile: String { cluster + "/postmaster.pid" }
+
+    init(dataFolder: String, runner: Runner) throws {
+        self.runner = runner
+        var path = ""
+        for part in dataFolder.split(separator: "/") {
+            path += (path.isEmpty && !dataFolder.hasPrefix("/") ? "" : "/") + part
+            guard mkdir(path, 0o755) == 0 || errno == EEXIST || errno == EISDIR else {
+                throw PrivateCluster.Failure("The folder \(path) can't be made: \(String(cString: strerror(errno))).")
+            }
+        }
+        guard let resolved = realpath(dataFolder, nil) else {
+            throw PrivateCluster.Failure("The data folder \(dataFolder) can't be reached.")
+        }
+        self.dataFolder = String(cString: resolved)
+        free(resolved)
+    }
+
+    /// The cluster's major version; nil where there is no cluster yet.
+    var majorVersion: Int? {
+        readFile(cluster + "/PG_VERSION").flatMap { Int($0.prefix { $0.isNumber }) }
+    }
+
+    /// Sees to it that the server's user can work in the data folder.
+    func prepare() throws {
+        guard geteuid() == 0 else { return }
+        // Only the user itself knows whether it can get there: parent folders may be closed to it.
+        var folder = ""
+        for part in dataFolder.split(separator: "/") {
+            folder += "/" + part
+            guard try runner.run(["/usr/bin/test", "-x", folder]).exitCode == 0 else {
+                throw PrivateCluster.Failure(
+                    "The system user that runs PostgreSQL may not enter \(folder). Choose another data folder, such "
+                        + "as one under /var/lib, or allow it with: chmod o+x \(folder)")
+            }
+        }
+    }
+
+    /// An empty folder for initdb to fill: only its user may enter it, but it lies in a folder that may be ours.
+    func makeNewClusterFolder() throws -> String {
+        let folder = cluster + ".new"
+        try removeTree(folder)
+        guard mkdir(folder, 0o700) == 0, chown(folder, runner.userID, runner.groupID) == 0 else {
+            throw PrivateCluster.Failure("The folder \(folder) can't be made: \(String(cString: strerror(errno))).")
+        }
+        return folder
+    }
+
+    /// The folder of the socket: within the data folder unless its path is too long for a socket (107 bytes).
+    func makeSocketFolder() throws -> String {
+        var folder = dataFolder + "/socket"
+        if folder.utf8.count + "/.s.PGSQL.5432.lock".utf8.count > 107 {
+            // FNV-1a, so that the same data folder finds the same place again.
+            let hash = dataFolder.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
+            folder = "/tmp/hermes-\(String(hash, radix: 36))"
+        }
+        if mkdir(folder, 0o700) == 0 { _ = chown(folder, runner.userID, runner.groupID) }
+        var information = stat()
+        guard lstat(folder, &information) == 0, information.st_mode & S_IFMT == S_IFDIR,
+            information.st_uid == runner.userID, information.st_mode & 0o077 == 0
+        else {
+            throw PrivateCluster.Failure(
+                "\(folder) must be a folder that only the user who runs PostgreSQL may enter; remove it.")
+        }
+        return folder
+    }
+
+    func removeSocketFolder(_ folder: String) { if folder.hasPrefix("/tmp/") { rmdir(folder) } }
+
+    /// Opens the log for PostgreSQL; one that has grown past 10 MB becomes `postgres.log.1`.
+    func openLog() throws -> Int32 {
+        var information = stat()
+        if stat(log, &information) == 0, information.st_size > 10 << 20 { rename(log, log + ".1") }
+        let descriptor = open(log, O_WRONLY | O_CREAT | O_APPEND | Int32(O_CLOEXEC), 0o640)
+        guard descriptor >= 0 else {
+            throw PrivateCluster.Failure("\(log) can't be written: \(String(cString: strerror(errno))).")
+        }
+        return descriptor
+    }
+
+    /// The last lines of the log, to show with a failure.
+    var lastWords: String {
+        (readFile(log) ?? "").split(separator: "\n").suffix(6).joined(separator: "\n")
+    }
+
+    func removeTree(_ path: String) throws {
+        guard access(path, F_OK) == 0 else { return }
+        _ = try ChildProcess.run(["/bin/rm", "-rf", "--", path], environment: runner.environment)
+    }
+
+    func readFile(_ path: String) -> String? {
+        guard let file = fopen(path, "re") else { return nil }
+        defer { fclose(file) }
+        var content: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 4096)
+        while true {
+            let count = fread(&chunk, 1, chunk.count, file)
+            guard count > 0 else { return String(decoding: content, as: UTF8.self) }
+            content += chunk[..<count]
+        }
+    }
+}

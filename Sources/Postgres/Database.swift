@@ -1,0 +1,81 @@
+import Core
+
+/// PostgreSQL as one worker sees it: this worker's connections. Not `Sendable`; make one on each worker.
+///
+/// Connections are made when first needed and again, with growing pauses, when lost. A statement that can't get one
+/// within `waitBound` fails. When its task is cancelled, a running statement is cancelled on the server too.
+public final class Database {
+    public let loop: Loop
+    public let configuration: DatabaseConfiguration
+    private let shared: SharedPool
+    let owned: OwnedPool
+    let listener: Listener
+
+    public init(loop: Loop, configuration: DatabaseConfiguration) {
+        self.loop = loop
+        self.configuration = configuration
+        let buffer = ParameterBuffer()
+        shared = SharedPool(loop: loop, configuration: configuration, buffer: buffer)
+        owned = OwnedPool(loop: loop, configuration: configuration, buffer: buffer)
+        listener = Listener(loop: loop, configuration: configuration, buffer: buffer)
+    }
+
+    /// Runs a statement without side effects on a connection that others use at the same time. It may run more than
+    /// once: after a lost connection, or when it would have waited behind a slow one.
+    public func read(_ statement: Statement, _ parameters: [Parameter] = []) async throws -> Rows {
+        try await shared.run(Command(statement, parameters))
+    }
+
+    /// Runs one statement, committed when this returns, on a connection of its own. After an error of kind
+    /// `connectionLost(mayHaveRun: true)`, and after cancellation, it may or may not have taken effect.
+    public func write(_ statement: Statement, _ parameters: [Parameter] = []) async throws -> Rows {
+        var attempts = 0
+        while true {
+            attempts += 1
+            let connection = try await owned.acquire()
+            let command = Command(statement, parameters)
+            defer { owned.release(connection) }
+            connection.run(command)
+            try await command.waiter.wait()
+            if case .failed(let error, wasStale: true) = command.outcome, attempts < 3 {
+                connection.forget(statement, after: error)
+                continue
+            }
+            return try command.rows()
+        }
+    }
+
+    /// Runs one statement and sends nothing else meanwhile: for what must not be prepared or run in a transaction,
+    /// such as VACUUM or CREATE INDEX CONCURRENTLY. No parameters.
+    public func run(_ sql: String) async throws -> Rows {
+        let connection = try await owned.acquire()
+        defer { owned.release(connection) }
+        let command = Command(prefix: [sql], nil)
+        connection.run(command)
+        try await command.waiter.wait()
+        return try command.rows()
+    }
+
+    /// Tells all who listen to `channel`, at once. It makes commits wait for one another, so it is for what is rare.
+    public func notify(channel: String, payload: String = "") async throws {
+        _ = try await write(Database.notifyStatement, [.text(channel), .text(payload)])
+    }
+
+    static let notifyStatement: Statement = "SELECT pg_notify($1, $2)"
+
+    /// Whether PostgreSQL answers; throws why not.
+    public func ping() async throws { _ = try await read("SELECT 1") }
+
+    /// Closes all connections; what still waits fails with an error of kind `closed`.
+    public func close() async {
+        shared.close()
+        owned.close()
+        listener.close()
+    }
+
+    deinit {
+        shared.close()
+        owned.close()
+        listener.close()
+    }
+}

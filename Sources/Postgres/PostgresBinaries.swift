@@ -1,0 +1,59 @@
+import Glibc
+
+/// Where PostgreSQL's programs are, and which major version they are.
+public struct PostgresBinaries: Sendable, Hashable {
+    public let folder: String
+    public let majorVersion: Int
+
+    /// The folder given; else the newest under /usr/lib/postgresql (Debian), else the first on PATH.
+    public static func find(folder: String? = nil) throws -> PostgresBinaries {
+        if let folder { return try PostgresBinaries(folder: folder) }
+        let debian = "/usr/lib/postgresql"
+        let versions = entries(debian).compactMap { Int($0) }.sorted(by: >)
+        for version in versions where isProgram("\(debian)/\(version)/bin/postgres") {
+            return try PostgresBinaries(folder: "\(debian)/\(version)/bin")
+        }
+        let path = getenv("PATH").map { String(cString: $0) } ?? ""
+        for folder in path.split(separator: ":") where isProgram("\(folder)/postgres") && isProgram("\(folder)/initdb") {
+            return try PostgresBinaries(folder: String(folder))
+        }
+        throw ChildProcess.Failure(
+            description: "No PostgreSQL server was found under /usr/lib/postgresql or on PATH. Install it "
+                + "(apt install postgresql), name its bin folder, or give the URL of a running one.")
+    }
+
+    private init(folder: String) throws {
+        let program = "\(folder)/postgres"
+        guard Self.isProgram(program), Self.isProgram("\(folder)/initdb") else {
+            throw ChildProcess.Failure(description: "There are no postgres and initdb in \(folder).")
+        }
+        // "postgres (PostgreSQL) 15.14 (Debian …)"
+        let output = try ChildProcess.run([program, "--version"], environment: [:]).output
+        let number = output.split(separator: " ").first { $0.first?.isNumber == true } ?? ""
+        guard let major = Int(number.prefix { $0.isNumber }) else {
+            throw ChildProcess.Failure(description: "\(program) does not tell its version.")
+        }
+        guard major >= 15 else {
+            throw ChildProcess.Failure(description: "\(program) is version \(major); 15 or newer is needed.")
+        }
+        self.folder = folder
+        majorVersion = major
+    }
+
+    func path(_ program: String) -> String { "\(folder)/\(program)" }
+
+    private static func isProgram(_ path: String) -> Bool { access(path, X_OK) == 0 }
+
+    private static func entries(_ folder: String) -> [String] {
+        guard let directory = opendir(folder) else { return [] }
+        defer { closedir(directory) }
+        var names: [String] = []
+        while let entry = readdir(directory) {
+            names.append(
+                withUnsafeBytes(of: &entry.pointee.d_name) { name in
+                    String(decoding: name.prefix { $0 != 0 }, as: UTF8.self)
+                })
+        }
+        return names
+    }
+}

@@ -1,0 +1,94 @@
+import CLibPQ
+
+/// Why a statement has no result. Errors are data; who presents them decides on words and status.
+public struct PostgresError: Error, Sendable, Hashable, CustomStringConvertible {
+    public enum Kind: Sendable, Hashable {
+        /// PostgreSQL refused the statement: `sqlState` and the fields beside it say why. It had no effect.
+        case server
+        /// The connection went away. `mayHaveRun` is false where the statement certainly had no effect.
+        case connectionLost(mayHaveRun: Bool)
+        /// No connection could be made within the bound on waiting.
+        case unavailable
+        /// All connections were busy for as long as the bound on waiting.
+        case poolExhausted
+        /// The peer did not answer within a time limit of our own.
+        case timeout
+        /// A parameter that PostgreSQL can't hold: a NUL in text, or more than 65,535 parameters.
+        case parameter
+        /// The `Database`, `Transaction` or cluster is closed.
+        case closed
+    }
+
+    public var kind: Kind
+    /// Five characters as PostgreSQL's appendix A lists them; empty unless `kind` is `server`.
+    public var sqlState: String
+    public var message: String
+    public var detail: String?
+    public var hint: String?
+    public var schema: String?
+    public var table: String?
+    public var column: String?
+    public var constraint: String?
+    /// Position in the statement's text, in characters from 1.
+    public var position: Int?
+
+    public init(_ kind: Kind, _ message: String, sqlState: String = "") {
+        self.kind = kind
+        self.message = message
+        self.sqlState = sqlState
+    }
+
+    public var description: String {
+        var text = sqlState.isEmpty ? "\(kind): \(message)" : "\(sqlState): \(message)"
+        if let detail { text += " (\(detail))" }
+        return text
+    }
+
+    public var isUniqueViolation: Bool { sqlState == "23505" }
+    /// Ended by `statement_timeout`.
+    public var isStatementTimeout: Bool { sqlState == "57014" }
+    /// The transaction lost a race (serialization failure or deadlock) and may win the next one.
+    public var isRetryableConflict: Bool { sqlState == "40001" || sqlState == "40P01" }
+    /// The database can't be reached or is overloaded: worth another try later (HTTP 503).
+    public var isUnavailable: Bool {
+        switch kind {
+        case .connectionLost, .unavailable, .poolExhausted, .timeout: return true
+        case .server: return sqlState.hasPrefix("53") || sqlState.hasPrefix("57P") || sqlState.hasPrefix("08")
+        case .parameter, .closed: return false
+        }
+    }
+    /// The prepared statement is out of date: a table changed its shape, or the statement is gone.
+    var meansPlanIsStale: Bool { sqlState == "0A000" || sqlState == "26000" }
+
+    /// The error that a result carries.
+    init(result: OpaquePointer) {
+        // Field codes from postgres_ext.h.
+        func field(_ code: Unicode.Scalar) -> String? {
+            PQresultErrorField(result, Int32(code.value)).map { String(cString: $0) }
+        }
+        kind = .server
+        sqlState = field("C") ?? ""
+        message = field("M") ?? String(cString: PQresultErrorMessage(result)).trimmingEnd()
+        detail = field("D")
+        hint = field("H")
+        schema = field("s")
+        table = field("t")
+        column = field("c")
+        constraint = field("n")
+        position = field("P").flatMap { Int($0) }
+    }
+
+    /// What libpq says of a connection.
+    static func message(of handle: OpaquePointer?) -> String {
+        guard let handle, let message = PQerrorMessage(handle) else { return "no connection" }
+        return String(cString: message).trimmingEnd()
+    }
+}
+
+extension String {
+    fileprivate func trimmingEnd() -> String {
+        var text = self[...]
+        while let last = text.last, last.isWhitespace { text = text.dropLast() }
+        return String(text)
+    }
+}

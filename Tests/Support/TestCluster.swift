@@ -1,0 +1,32 @@
+import Foundation
+import Postgres
+import Synchronization
+
+/// The PostgreSQL server of this test process: made at its first use, gone with the process.
+public enum TestCluster {
+    public static let shared: PrivateCluster = {
+        let folder = FileManager.default.temporaryDirectory.path + "/hermes-tests-\(getpid())"
+        // Its user must be able to enter.
+        mkdir(folder, 0o755)
+        removed.withLock { $0 = folder }
+        do {
+            var options = PrivateCluster.Options(dataFolder: folder)
+            // A test machine may crash; its data is of no use then.
+            options.isDurable = false
+            options.maxConnections = 500
+            options.settings = ["max_wal_size": "256MB", "autovacuum_naptime": "5s"]
+            let cluster = try PrivateCluster.start(options)
+            atexit {
+                TestCluster.shared.stop()
+                if let folder = TestCluster.removed.withLock({ $0 }) {
+                    try? FileManager.default.removeItem(atPath: folder)
+                }
+            }
+            return cluster
+        } catch {
+            preconditionFailure("the tests' PostgreSQL does not start: \(error)")
+        }
+    }()
+
+    private static let removed = Mutex<String?>(nil)
+}
