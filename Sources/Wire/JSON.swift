@@ -1,5 +1,5 @@
 /// A JSON document as Parse clients send it. Numbers are doubles, as in JavaScript.
-public enum JSON: Sendable, Equatable {
+public enum JSON: Sendable {
     case null
     case bool(Bool)
     case number(Double)
@@ -8,19 +8,71 @@ public enum JSON: Sendable, Equatable {
     case object(JSONObject)
 }
 
+extension JSON: Equatable {
+    /// Texts are equal byte for byte, not by canonical equivalence as Swift's strings are; objects whatever the
+    /// order of their members.
+    public static func == (one: JSON, other: JSON) -> Bool {
+        switch (one, other) {
+        case (.null, .null): true
+        case (.bool(let one), .bool(let other)): one == other
+        case (.number(let one), .number(let other)): one == other
+        case (.string(let one), .string(let other)): isSameText(one, other)
+        case (.array(let one), .array(let other)): one == other
+        case (.object(let one), .object(let other)): one == other
+        default: false
+        }
+    }
+}
+
+extension JSON {
+    public var string: String? { if case .string(let text) = self { text } else { nil } }
+    public var number: Double? { if case .number(let number) = self { number } else { nil } }
+    public var bool: Bool? { if case .bool(let bool) = self { bool } else { nil } }
+    public var array: [JSON]? { if case .array(let array) = self { array } else { nil } }
+    public var object: JSONObject? { if case .object(let object) = self { object } else { nil } }
+
+    /// What JavaScript takes for true: anything but null, false, 0 and the empty text.
+    public var isTruthy: Bool {
+        switch self {
+        case .null: false
+        case .bool(let bool): bool
+        case .number(let number): number != 0 && !number.isNaN
+        case .string(let text): !text.isEmpty
+        case .array, .object: true
+        }
+    }
+}
+
+extension JSON: ExpressibleByStringLiteral, ExpressibleByFloatLiteral, ExpressibleByIntegerLiteral,
+    ExpressibleByBooleanLiteral, ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral, ExpressibleByNilLiteral
+{
+    public init(stringLiteral value: String) { self = .string(value) }
+    public init(floatLiteral value: Double) { self = .number(value) }
+    public init(integerLiteral value: Int) { self = .number(Double(value)) }
+    public init(booleanLiteral value: Bool) { self = .bool(value) }
+    public init(arrayLiteral elements: JSON...) { self = .array(elements) }
+    public init(dictionaryLiteral elements: (String, JSON)...) {
+        self = .object(JSONObject(elements.map { (key: $0.0, value: $0.1) }))
+    }
+    public init(nilLiteral: ()) { self = .null }
+}
+
 /// A JSON object: members in the order in which they came; of two members with one name the last wins.
+///
+/// Looking a member up takes time in proportion to their number: make a dictionary where many are looked up.
 public struct JSONObject: Sendable {
     public private(set) var members: [(key: String, value: JSON)]
 
+    /// The names must differ.
     public init(_ members: [(key: String, value: JSON)] = []) { self.members = members }
 
     public var isEmpty: Bool { members.isEmpty }
     public var count: Int { members.count }
 
     public subscript(key: String) -> JSON? {
-        get { members.first { $0.key == key }?.value }
+        get { members.first { isSameText($0.key, key) }?.value }
         set {
-            if let index = members.firstIndex(where: { $0.key == key }) {
+            if let index = members.firstIndex(where: { isSameText($0.key, key) }) {
                 if let newValue { members[index].value = newValue } else { members.remove(at: index) }
             } else if let newValue {
                 members.append((key, newValue))
@@ -32,6 +84,26 @@ public struct JSONObject: Sendable {
 extension JSONObject: Equatable {
     /// Equal whatever the order of the members.
     public static func == (one: JSONObject, other: JSONObject) -> Bool {
-        one.count == other.count && one.members.allSatisfy { other[$0.key] == $0.value }
+        guard one.count == other.count else { return false }
+        if one.count <= 16 { return one.members.allSatisfy { other[$0.key] == $0.value } }
+        let index = Dictionary(
+            other.members.map { (ExactText($0.key), $0.value) }, uniquingKeysWith: { _, last in last })
+        return one.members.allSatisfy { index[ExactText($0.key)] == $0.value }
+    }
+}
+
+/// Equal byte for byte. Swift's `==` also takes texts for equal that differ in their Unicode normalisation.
+func isSameText(_ one: String, _ other: String) -> Bool {
+    one.utf8.count == other.utf8.count && one.utf8.elementsEqual(other.utf8)
+}
+
+/// A text as a key in sets and dictionaries, byte for byte.
+struct ExactText: Hashable {
+    let text: String
+    init(_ text: String) { self.text = text }
+    static func == (one: ExactText, other: ExactText) -> Bool { isSameText(one.text, other.text) }
+    func hash(into hasher: inout Hasher) {
+        var text = text
+        text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
     }
 }

@@ -16,3 +16,31 @@ public struct ParseError: Error, Sendable, Equatable {
         self.retryAfter = retryAfter
     }
 }
+
+extension ParseError {
+    /// Parse's error codes that this room gives.
+    public enum Code {
+        public static let invalidQuery = 102
+        public static let invalidClassName = 103
+        public static let invalidKeyName = 105
+        public static let invalidJSON = 107
+        public static let commandUnavailable = 108
+        public static let incorrectType = 111
+        public static let invalidNestedKey = 121
+        public static let invalidACL = 123
+        public static let missingRequiredField = 135
+    }
+
+    static func query(_ message: String) -> ParseError { ParseError(Code.invalidQuery, message) }
+    static func json(_ message: String) -> ParseError { ParseError(Code.invalidJSON, message) }
+    static func type(_ message: String) -> ParseError { ParseError(Code.incorrectType, message) }
+    static func invalidField(_ name: String) -> ParseError {
+        ParseError(Code.invalidKeyName, "Invalid field name: \(name).")
+    }
+    static func invalidKey(_ name: String) -> ParseError {
+        ParseError(Code.invalidKeyName, "Invalid key name: \(name)")
+    }
+    static let null = type("Text must not hold the character U+0000")
+    static let nestedKey = ParseError(
+        Code.invalidNestedKey, "Nested keys should not contain the '$' or '.' characters")
+}

@@ -84,6 +84,8 @@ public struct Subquery: Sendable, Equatable {
     public var order: [Order]
     public var skip: Int
     public var limit: Int?
+    /// As in `Query`.
+    public var relativeTimeFields: Set<String> = []
     public init(
         className: String, predicate: Predicate, order: [Order] = [], skip: Int = 0, limit: Int? = nil
     ) {
@@ -105,7 +107,7 @@ public struct Order: Sendable, Equatable {
 }
 
 /// A find as a client asks for it.
-public struct Query: Sendable, Equatable {
+public struct Query: Sendable {
     public var className: String
     public var predicate: Predicate
     public var order: [Order]
@@ -123,6 +125,11 @@ public struct Query: Sendable, Equatable {
     public var redirectClassNameForKey: String?
     public var explain: Bool
     public var hint: String?
+    /// What the `where` cost, as it was written.
+    public var complexity = Complexity()
+    /// Fields compared with a `$relativeTime`, which stands as a Date in the predicate: fields of another type than
+    /// Date refuse it with 107.
+    public var relativeTimeFields: Set<String> = []
 
     public init(className: String, predicate: Predicate = .always) {
         self.className = className
@@ -138,5 +145,16 @@ public struct Query: Sendable, Equatable {
         redirectClassNameForKey = nil
         explain = false
         hint = nil
+    }
+}
+
+extension Query: Equatable {
+    /// Whether both ask the same, however it was written: `complexity` and `relativeTimeFields` do not count.
+    public static func == (one: Query, other: Query) -> Bool {
+        one.className == other.className && one.predicate == other.predicate && one.order == other.order
+            && one.skip == other.skip && one.limit == other.limit && one.count == other.count
+            && one.keys == other.keys && one.excludeKeys == other.excludeKeys && one.include == other.include
+            && one.includeAll == other.includeAll && one.redirectClassNameForKey == other.redirectClassNameForKey
+            && one.explain == other.explain && one.hint == other.hint
     }
 }

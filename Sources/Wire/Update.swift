@@ -4,6 +4,10 @@ public struct Update: Sendable, Equatable {
     public var changes: [Change]
     /// nil: says nothing of the ACL. An empty ACL (`{}`) closes the object to all but the master key.
     public var acl: ACLChange?
+    /// As they came, unchecked: what may be done with them depends on the caller and the configuration.
+    public var objectId: JSON?
+    public var createdAt: JSON?
+    public var updatedAt: JSON?
 
     public init(changes: [Change] = [], acl: ACLChange? = nil) {
         self.changes = changes

@@ -17,13 +17,6 @@ public enum Value: Sendable, Equatable {
     case object(JSONObject)
 }
 
-/// Milliseconds since 1970-01-01T00:00:00Z, which is all the precision that Parse dates have.
-public struct Timestamp: Sendable, Hashable, Comparable {
-    public var milliseconds: Int64
-    public init(milliseconds: Int64) { self.milliseconds = milliseconds }
-    public static func < (one: Timestamp, other: Timestamp) -> Bool { one.milliseconds < other.milliseconds }
-}
-
 /// Degrees: latitude −90…90, longitude −180…180.
 public struct GeoPoint: Sendable, Hashable {
     public var latitude: Double
