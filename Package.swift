@@ -42,7 +42,7 @@ let package = Package(
         // Rooms
         room("Core", ["CLinux"]),
         room("Postgres", ["Core", "CLibPQ"]),
-        room("HTTP", ["Core", "CMicrohttpd", "CCurl", "CZlib"]),
+        room("HTTP", ["Core", "CLinux", "CMicrohttpd", "CCurl", "CZlib"]),
         room("Wire", ["CSimdjson"]),
         room("Schema", ["Core", "Postgres", "Wire"]),
         room("Store", ["Core", "Postgres", "Wire", "Schema", "CCrypto"]),
@@ -51,6 +51,9 @@ let package = Package(
         .executableTarget(
             name: "hermes", dependencies: ["Core", "Postgres", "HTTP", "Server"], path: "Sources/hermes",
             swiftSettings: rules),
+        // The bare server that benchmarks compare with
+        .executableTarget(
+            name: "hello", dependencies: ["Core", "HTTP"], path: "Sources/hello", swiftSettings: rules),
 
         // Tests
         tests("CoreTests", ["Core"]),

@@ -10,12 +10,14 @@ public final class Loop {
     public let executor: LoopExecutor
     private weak var worker: Worker?
     private let epoll: Int32
-    private var watches: [Int32: Watch] = [:]
+    /// By descriptor: the kernel gives out the lowest number that is free, so this stays dense.
+    private var watches: [Watch?] = []
     private var generation: UInt32 = 0
     private var timers = TimerHeap()
     private var turnEnds: [TurnEnd] = []
     private var kept: [AnyObject] = []
     private var running = true
+    private var another = false
     /// The time of this turn's start on the monotonic clock, in nanoseconds. Good to about a turn; costs nothing.
     public private(set) var now: UInt64
 
@@ -27,7 +29,8 @@ public final class Loop {
         var event = epoll_event()
         event.events = EPOLLIN.rawValue
         event.data.u64 = UInt64.max
-        epoll_ctl(epoll, EPOLL_CTL_ADD, executor.descriptor, &event)
+        let result = epoll_ctl(epoll, EPOLL_CTL_ADD, executor.descriptor, &event)
+        precondition(result == 0, "a worker's wake-up could not be watched")
     }
 
     deinit { close(epoll) }
@@ -44,6 +47,11 @@ public final class Loop {
 
     /// Lets go of an object given to `keep(_:)`.
     public func release(_ object: AnyObject) { kept.removeAll { $0 === object } }
+
+    /// Lets go of the objects of one type given to `keep(_:)` that `shouldGo` picks.
+    public func releaseAll<Kept: AnyObject>(_ type: Kept.Type, where shouldGo: (Kept) -> Bool) {
+        kept.removeAll { object in (object as? Kept).map(shouldGo) ?? false }
+    }
 
     // MARK: tasks
 
@@ -106,7 +114,7 @@ public final class Loop {
         public func update(_ interest: Readiness) {
             guard handler != nil, interest != self.interest, let loop else { return }
             self.interest = interest
-            loop.control(EPOLL_CTL_MOD, self)
+            _ = loop.control(EPOLL_CTL_MOD, self)
         }
 
         /// Stops watching; the handler is not called again, not even for what this turn has brought already.
@@ -117,29 +125,34 @@ public final class Loop {
         }
     }
 
-    /// Watches a descriptor, level-triggered. One watch for each descriptor.
+    /// Watches a descriptor, level-triggered. One watch for each descriptor. One that can't be watched (closed, or a
+    /// plain file) is reported as `failed` once, in the next turn.
     public func watch(
         _ descriptor: Int32, _ interest: Readiness, _ handler: @escaping (Readiness) -> Void
     ) -> Watch {
-        precondition(watches[descriptor] == nil, "descriptor \(descriptor) is watched already")
+        precondition(descriptor >= 0, "not a descriptor")
+        let slot = Int(descriptor)
+        if slot >= watches.count { watches.append(contentsOf: repeatElement(nil, count: slot + 64 - watches.count)) }
+        precondition(watches[slot] == nil, "descriptor \(descriptor) is watched already")
         generation &+= 1
         let watch = Watch(
             loop: self, descriptor: descriptor, generation: generation, interest: interest, handler: handler)
-        watches[descriptor] = watch
-        control(EPOLL_CTL_ADD, watch)
+        watches[slot] = watch
+        if !control(EPOLL_CTL_ADD, watch) { schedule(after: 0) { watch.handler?(.failed) } }
         return watch
     }
 
-    private func control(_ operation: Int32, _ watch: Watch) {
+    private func control(_ operation: Int32, _ watch: Watch) -> Bool {
         var event = epoll_event()
         event.events = watch.interest.rawValue
         event.data.u64 = UInt64(watch.generation) << 32 | UInt64(UInt32(bitPattern: watch.descriptor))
-        epoll_ctl(epoll, operation, watch.descriptor, &event)
+        return epoll_ctl(epoll, operation, watch.descriptor, &event) == 0
     }
 
     private func remove(_ watch: Watch) {
-        guard watches[watch.descriptor] === watch else { return }
-        watches[watch.descriptor] = nil
+        let slot = Int(watch.descriptor)
+        guard slot < watches.count, watches[slot] === watch else { return }
+        watches[slot] = nil
         var event = epoll_event()
         epoll_ctl(epoll, EPOLL_CTL_DEL, watch.descriptor, &event)
     }
@@ -197,6 +210,9 @@ public final class Loop {
         return turnEnd
     }
 
+    /// Makes the next turn follow at once, without waiting: for a library that has more to do but nothing to watch.
+    public func turnAgain() { another = true }
+
     // MARK: the thread
 
     func stop() { running = false }
@@ -207,9 +223,10 @@ public final class Loop {
         let events = UnsafeMutablePointer<epoll_event>.allocate(capacity: capacity)
         defer { events.deallocate() }
         while running {
-            executor.runReadyJobs()
+            executor.runReadyJobs(rounds: 32)
             runTurnEnds()
-            let timeout = executor.hasReadyJobs || !running ? 0 : timers.millisecondsToNext()
+            let timeout = another || executor.hasReadyJobs || !running ? 0 : timers.millisecondsToNext()
+            another = false
             let count = epoll_wait(epoll, events, Int32(capacity), timeout)
             now = Loop.monotonicNow()
             if count > 0 { dispatch(events, Int(count)) }
@@ -219,7 +236,10 @@ public final class Loop {
                 handler?()
             }
         }
+        // Handlers hold what holds the loop: letting go of them here is what frees it.
+        for watch in watches { watch?.handler = nil }
         watches.removeAll()
+        timers.removeAll()
         turnEnds.removeAll()
         kept.removeAll()
     }
@@ -243,7 +263,10 @@ public final class Loop {
             }
             let descriptor = Int32(bitPattern: UInt32(truncatingIfNeeded: data))
             // A descriptor closed and opened again within this turn has another generation.
-            guard let watch = watches[descriptor], watch.generation == UInt32(data >> 32) else { continue }
+            let slot = Int(descriptor)
+            guard slot < watches.count, let watch = watches[slot], watch.generation == UInt32(data >> 32) else {
+                continue
+            }
             watch.handler?(Readiness(rawValue: events[index].events))
         }
     }

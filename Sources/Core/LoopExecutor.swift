@@ -7,13 +7,17 @@ import Synchronization
 /// Everything that lives on a worker (its HTTP daemon, its database connections, its timers) is reached only from
 /// jobs that run here, or from the handlers that `Loop` calls between them.
 ///
-/// - Safety: `@unchecked Sendable` holds because other threads touch only `inbox` (behind its mutex), `wakeUp`
-///   (a descriptor that never changes) and `thread` (written once, before `start()` returns). All other state
-///   belongs to the loop's thread.
+/// - Safety: `@unchecked Sendable` holds because other threads touch only `inbox` (behind its mutex) and `wakeUp`
+///   (a descriptor that never changes). All other state belongs to the loop's thread.
 public final class LoopExecutor: SerialExecutor, @unchecked Sendable {
-    private let inbox = Mutex<[UnownedJob]>([])
+    private struct Inbox {
+        var jobs: [UnownedJob] = []
+        var calls: [@Sendable () -> Void] = []
+        var isEmpty: Bool { jobs.isEmpty && calls.isEmpty }
+    }
+
+    private let inbox = Mutex(Inbox())
     private let wakeUp: Int32
-    private var thread = pthread_t()
     private var ready: [UnownedJob] = []
     private var spare: [UnownedJob] = []
 
@@ -25,7 +29,17 @@ public final class LoopExecutor: SerialExecutor, @unchecked Sendable {
     deinit { close(wakeUp) }
 
     /// Whether the calling thread is this executor's.
-    public var isCurrent: Bool { pthread_equal(thread, pthread_self()) != 0 }
+    public var isCurrent: Bool { hermes_current_executor() == UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque()) }
+
+    /// Calls `body` on this executor's thread, outside of any task, soon; the calls of one thread keep their order.
+    /// Callable from any thread. After the loop has stopped, `body` is never called.
+    public func post(_ body: @escaping @Sendable () -> Void) {
+        let first = inbox.withLock { inbox in
+            defer { inbox.calls.append(body) }
+            return inbox.isEmpty
+        }
+        if first { wake() }
+    }
 
     // MARK: SerialExecutor
 
@@ -35,9 +49,9 @@ public final class LoopExecutor: SerialExecutor, @unchecked Sendable {
             ready.append(job)
             return
         }
-        let first = inbox.withLock { jobs in
-            jobs.append(job)
-            return jobs.count == 1
+        let first = inbox.withLock { inbox in
+            defer { inbox.jobs.append(job) }
+            return inbox.isEmpty
         }
         if first { wake() }
     }
@@ -55,7 +69,8 @@ public final class LoopExecutor: SerialExecutor, @unchecked Sendable {
     var descriptor: Int32 { wakeUp }
     var hasReadyJobs: Bool { !ready.isEmpty }
 
-    func bindToCurrentThread() { thread = pthread_self() }
+    func bindToCurrentThread() { hermes_set_current_executor(Unmanaged.passUnretained(self).toOpaque()) }
+    func unbindFromCurrentThread() { hermes_set_current_executor(nil) }
 
     func wake() {
         var one: UInt64 = 1
@@ -66,16 +81,25 @@ public final class LoopExecutor: SerialExecutor, @unchecked Sendable {
     func drainInbox() {
         var count: UInt64 = 0
         _ = read(wakeUp, &count, 8)
-        inbox.withLock { jobs in
-            ready.append(contentsOf: jobs)
-            jobs.removeAll(keepingCapacity: true)
+        let calls = inbox.withLock { inbox in
+            ready.append(contentsOf: inbox.jobs)
+            inbox.jobs.removeAll(keepingCapacity: true)
+            let calls = inbox.calls
+            if !calls.isEmpty { inbox.calls = [] }
+            return calls
         }
+        for call in calls { call() }
     }
 
-    /// Runs the jobs that are ready now, not those that they make ready, so that descriptors and timers get their turn.
-    func runReadyJobs() {
-        swap(&ready, &spare)
-        for job in spare { job.runSynchronously(on: asUnownedSerialExecutor()) }
-        spare.removeAll(keepingCapacity: true)
+    /// Runs the jobs that are ready, and those that they make ready in turn, for a bounded number of rounds, so that
+    /// descriptors and timers are not kept waiting by tasks that hand work to each other for ever.
+    func runReadyJobs(rounds: Int) {
+        var round = 0
+        while round < rounds && !ready.isEmpty {
+            swap(&ready, &spare)
+            for job in spare { job.runSynchronously(on: asUnownedSerialExecutor()) }
+            spare.removeAll(keepingCapacity: true)
+            round += 1
+        }
     }
 }

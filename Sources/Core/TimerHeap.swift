@@ -22,6 +22,14 @@ struct TimerHeap {
         siftDown(last.position)
     }
 
+    mutating func removeAll() {
+        for timer in heap {
+            timer.position = -1
+            timer.handler = nil
+        }
+        heap.removeAll()
+    }
+
     mutating func popDue(_ now: UInt64) -> Loop.Timer? {
         guard let first = heap.first, first.deadline <= now else { return nil }
         remove(first)

@@ -52,6 +52,7 @@ public actor Worker {
                 start.worker.executor.bindToCurrentThread()
                 start.bound.signal()
                 start.worker.assumeIsolated { worker in worker.loop.run(worker) }
+                start.worker.executor.unbindFromCurrentThread()
                 return nil
             }, argument)
         precondition(result == 0, "a worker's thread could not be started: \(String(cString: strerror(result)))")

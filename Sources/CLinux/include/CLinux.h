@@ -4,6 +4,19 @@
 #include <sys/signalfd.h>
 #include <sys/prctl.h>
 #include <signal.h>
+#include <stdint.h>
 
 /// prctl is variadic, which Swift cannot call. At most 15 bytes of `name` are kept.
 static inline void hermes_name_this_thread(const char *name) { prctl(PR_SET_NAME, name, 0, 0, 0); }
+
+/// Which executor runs on the calling thread: a thread-local, which Swift does not have without Foundation.
+const void *hermes_current_executor(void);
+void hermes_set_current_executor(const void *executor);
+
+/// How many bytes of `socket` the peer has acknowledged and how many it has sent, since the connection began.
+/// Returns 0, or -1 for what is not a TCP socket.
+int hermes_tcp_progress(int socket, uint64_t *acknowledged, uint64_t *received);
+
+struct sockaddr;
+/// accept4, which Glibc's module shows only to programs built with _GNU_SOURCE: a non-blocking, close-on-exec socket.
+int hermes_accept(int socket, struct sockaddr *address, unsigned *length);

@@ -1,0 +1,122 @@
+import CMicrohttpd
+import Core
+
+/// A request as the client sent it. Its headers are read where libmicrohttpd keeps them, so they are gone once the
+/// answer has been sent: read what a log line needs before.
+public final class HTTPRequest {
+    public enum BodyMode {
+        /// The whole body is in `body` before the handler is called. Over `limit` bytes (nil: the server's) it is
+        /// answered with 413.
+        case collected(limit: Int?)
+        /// The handler is called after the head, and takes the body piece by piece with `nextChunk()`.
+        case streamed(limit: Int?)
+    }
+
+    /// `GET`, `POST`, …: as sent, which is upper case for all methods that exist.
+    public internal(set) var method = ""
+    /// Path and query as sent: `/parse/classes/Note?limit=1`.
+    public let target: String
+    /// The path as sent, percent-encoded still: split it at `/` first and decode the segments then.
+    public let path: String
+    /// Behind the first `?`, as sent; nil without one.
+    public let query: String?
+    /// The body, unless it is streamed.
+    public internal(set) var body: [UInt8] = []
+    public var remoteAddress: PeerAddress { connection.address }
+    public internal(set) var isHTTP10 = false
+
+    var handle: OpaquePointer?
+    /// A streamed body's pieces.
+    var stream: RequestStream?
+    private let connection: Connection
+
+    init(handle: OpaquePointer, connection: Connection, target: String) {
+        self.handle = handle
+        self.connection = connection
+        self.target = target
+        let text = HTTPRequest.withoutAuthority(target)
+        if let mark = text.utf8.firstIndex(of: UInt8(ascii: "?")) {
+            path = String(text[..<mark])
+            query = String(text[text.utf8.index(after: mark)...])
+        } else {
+            path = text.startIndex == target.startIndex && text.endIndex == target.endIndex ? target : String(text)
+            query = nil
+        }
+    }
+
+    /// The value of the first header of that name, upper and lower case being the same; nil without one.
+    public func header(_ name: String) -> String? {
+        guard let handle, let value = MHD_lookup_connection_value(handle, .HEADER_KIND, name) else { return nil }
+        return String(cString: value)
+    }
+
+    /// All headers in the order they came; a name may come several times.
+    public var headers: [(name: String, value: String)] {
+        guard let handle else { return [] }
+        var list: [(name: String, value: String)] = []
+        withUnsafeMutablePointer(to: &list) { list in
+            _ = MHD_get_connection_values(
+                handle, .HEADER_KIND,
+                { list, _, name, value in
+                    guard let list, let name else { return .NO }
+                    let text = value.map { String(cString: $0) } ?? ""
+                    list.assumingMemoryBound(to: [(name: String, value: String)].self).pointee.append(
+                        (String(cString: name), text))
+                    return .YES
+                }, list)
+        }
+        return list
+    }
+
+    /// The next piece of a streamed body; nil at its end. What is not fetched holds the client back.
+    /// - Throws: `HTTPServerError.clientGone`, `.bodyTooLarge`, `CancellationError`.
+    public func nextChunk() async throws -> [UInt8]? {
+        guard let stream else { return nil }
+        return try await stream.next()
+    }
+
+    /// Proxies may send `http://host/path`; the path begins behind the host.
+    private static func withoutAuthority(_ target: String) -> Substring {
+        guard let first = target.utf8.first, first != UInt8(ascii: "/"), let scheme = target.firstRange(of: "://")
+        else { return target[...] }
+        let rest = target[scheme.upperBound...]
+        guard let slash = rest.utf8.firstIndex(of: UInt8(ascii: "/")) else { return "/" }
+        return rest[slash...]
+    }
+}
+
+extension String {
+    /// Percent-encoding undone; nil when it is malformed or does not come to UTF-8.
+    public init?(percentDecoding text: some StringProtocol, plusIsSpace: Bool = false) {
+        let utf8 = text.utf8
+        guard utf8.contains(where: { $0 == UInt8(ascii: "%") || (plusIsSpace && $0 == UInt8(ascii: "+")) }) else {
+            self = String(text)
+            return
+        }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(utf8.count)
+        var rest = utf8.makeIterator()
+        while let byte = rest.next() {
+            switch byte {
+            case UInt8(ascii: "%"):
+                guard let high = rest.next().flatMap(hexDigit), let low = rest.next().flatMap(hexDigit) else {
+                    return nil
+                }
+                bytes.append(high << 4 | low)
+            case UInt8(ascii: "+") where plusIsSpace: bytes.append(UInt8(ascii: " "))
+            default: bytes.append(byte)
+            }
+        }
+        guard let text = String(validating: bytes, as: UTF8.self) else { return nil }
+        self = text
+    }
+}
+
+private func hexDigit(_ byte: UInt8) -> UInt8? {
+    switch byte {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
+    case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
+    case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
+    default: nil
+    }
+}

@@ -1,0 +1,190 @@
+import Core
+import Glibc
+
+/// HTTP/1.1 for one worker: takes connections that a `Listener` accepted, and calls `handler` for each request.
+///
+/// Lives on the worker whose loop it was given; not `Sendable`. A request is read, handled and answered there.
+public final class HTTPServer {
+    public typealias Handler = (HTTPRequest, HTTPResponder) async -> Void
+
+    /// What a client may cost. Times are nanoseconds, sizes bytes.
+    public struct Limits: Sendable {
+        /// The request line and the headers; more is answered with 431.
+        public var headSize = 32 << 10
+        /// A request's body; more is answered with 413. `bodyMode` may choose another limit for a request.
+        public var bodySize = 20 << 20
+        /// From a connection's first byte to the end of its first head; from a later request line to its head's end.
+        public var headTimeout: UInt64 = 10_000_000_000
+        /// Without any progress: between requests, while a body comes in, while an answer goes out.
+        public var idleTimeout: UInt64 = 60_000_000_000
+        /// Bytes a second that a body must bring on average, once `idleTimeout` has passed.
+        public var minimumBodyRate = 1_000
+        /// Connections of one `Listener` in all, and from one address. The bound for one address leaves room for a
+        /// reverse proxy, which is one address.
+        public var connections = 20_000
+        public var connectionsPerAddress = 5_000
+        /// A request that runs for longer has its socket watched, to notice that the client has gone.
+        public var watchAfter: UInt64 = 100_000_000
+        /// Bytes that may wait in memory between a streamed body's writer and its reader.
+        public var streamBuffer = 64 << 10
+        /// Bodies of at least this size are compressed when the client asks for it.
+        public var compressFrom = 1 << 10
+        /// zlib's level, 1 (fast) to 9.
+        public var compressionLevel: Int32 = 1
+
+        public init() {}
+    }
+
+    public let limits: Limits
+    /// What an answer carries that the server itself gives: 400, 411, 413, 431, 500, 501. By default Parse's shape,
+    /// `{"error":"…"}`. What libmicrohttpd refuses before a request exists (a request line that is none, a head far
+    /// over the limit, a chunk without a size) carries its own short HTML text instead.
+    public var errorBody: (_ status: Int, _ message: String) -> (contentType: String, body: [UInt8]) = { _, message in
+        ("application/json; charset=utf-8", Array("{\"error\":\"\(message)\"}".utf8))
+    }
+    /// How a request's body is taken, decided by its head: collected before the handler is called, unless told
+    /// otherwise.
+    public var bodyMode: (HTTPRequest) -> HTTPRequest.BodyMode = { _ in .collected(limit: nil) }
+    /// Told once whenever a connection has ended.
+    public var onConnectionClosed: ((PeerAddress) -> Void)?
+
+    /// Open connections, upgraded ones included.
+    public private(set) var connectionCount = 0
+    /// Requests that are with the handler, or whose answer is on its way.
+    public internal(set) var activeRequests = 0
+    /// Requests seen since the start.
+    public internal(set) var requestCount = 0
+
+    let loop: Loop
+    let handler: Handler
+    let compressor: Compressor
+    private var daemon: Daemon
+    private var retired: [Daemon] = []
+    private var connections: [Connection] = []
+    private var sweep: Loop.Timer?
+    private var emptied: [Waiter] = []
+    private(set) var isDraining = false
+
+    /// - Parameter tls: the certificate and key of an HTTPS server; nil for plain HTTP.
+    /// - Throws: `HTTPServerError` when libmicrohttpd refuses to start, because of an unusable certificate say.
+    public init(loop: Loop, limits: Limits = Limits(), tls: TLS? = nil, handler: @escaping Handler) throws {
+        self.loop = loop
+        self.limits = limits
+        self.handler = handler
+        compressor = Compressor(level: limits.compressionLevel)
+        daemon = try Daemon(limits: limits, tls: tls)
+        daemon.start(self)
+    }
+
+    /// Serves new connections with another certificate; those that are open keep theirs until they end.
+    public func reload(tls: TLS) throws {
+        let next = try Daemon(limits: limits, tls: tls)
+        next.start(self)
+        retired.append(daemon)
+        daemon = next
+    }
+
+    /// Takes over a connected, non-blocking socket.
+    public func add(connection descriptor: Int32, from address: PeerAddress) {
+        guard !isDraining else {
+            close(descriptor)
+            onConnectionClosed?(address)
+            return
+        }
+        let connection = Connection(server: self, descriptor: descriptor, address: address)
+        connection.expect(.firstHead, by: loop.now &+ limits.headTimeout)
+        connection.position = connections.count
+        connections.append(connection)
+        connectionCount += 1
+        daemon.add(connection)
+        scheduleSweep()
+    }
+
+    /// Refuses new connections, ends those that are idle, and the others after the answer they wait for.
+    public func stopAccepting() {
+        guard !isDraining else { return }
+        isDraining = true
+        for connection in connections where connection.responder == nil { connection.shutDown() }
+    }
+
+    /// Stops accepting, waits until all connections have ended, at most `nanoseconds`, then ends those that are left.
+    /// Requests whose connection is ended so are told by `HTTPResponder.onClientGone`.
+    public func drain(atMost nanoseconds: UInt64) async {
+        stopAccepting()
+        if connectionCount > 0 {
+            let waiter = Waiter()
+            emptied.append(waiter)
+            let timer = loop.schedule(after: nanoseconds) { waiter.resume() }
+            try? await waiter.wait()
+            timer.cancel()
+        }
+        stop()
+    }
+
+    /// Ends all connections at once and lets go of what the server holds. It can't be used any more.
+    public func stop() {
+        isDraining = true
+        sweep?.cancel()
+        sweep = nil
+        for connection in connections {
+            connection.upgradedConnection?.stop()
+            connection.responder?.abandon()
+        }
+        for old in retired { old.stop() }
+        retired = []
+        daemon.stop()
+    }
+
+    // MARK: for connections
+
+    func removed(_ connection: Connection) {
+        guard connection.position >= 0 else { return }
+        let last = connections.removeLast()
+        if last !== connection {
+            connections[connection.position] = last
+            last.position = connection.position
+        }
+        connection.position = -1
+        connectionCount -= 1
+        onConnectionClosed?(connection.address)
+        if connectionCount == 0 {
+            for waiter in emptied { waiter.resume() }
+            emptied = []
+        }
+    }
+
+    // MARK: time limits
+
+    /// One timer looks after all connections, so that a request costs none: it is as late as a quarter of the shortest
+    /// limit, and a second at most.
+    private func scheduleSweep() {
+        guard sweep == nil, connectionCount > 0 else { return }
+        let shortest = min(limits.headTimeout, limits.idleTimeout, 2 * limits.watchAfter)
+        let interval = max(1_000_000, min(1_000_000_000, shortest / 4))
+        sweep = loop.schedule(after: interval) { [weak self] in self?.lookAfterConnections() }
+    }
+
+    private func lookAfterConnections() {
+        sweep = nil
+        for connection in connections { connection.lookAfter(now: loop.now) }
+        retired.removeAll { old in
+            guard old.connectionCount == 0 else { return false }
+            old.stop()
+            return true
+        }
+        scheduleSweep()
+    }
+}
+
+public enum HTTPServerError: Error, Equatable {
+    /// libmicrohttpd did not start: an unusable certificate or key, or no descriptor left.
+    case notStarted
+    /// The address is taken, not local, or not an address; with the system's message.
+    case cannotListen(String)
+    /// The client has closed its connection, or had it closed for being too slow.
+    case clientGone
+    /// A streamed body came to more than its limit.
+    case bodyTooLarge
+    /// The client asked for no upgrade, or has been answered already.
+    case cannotUpgrade
+}

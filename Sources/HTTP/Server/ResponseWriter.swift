@@ -1,0 +1,115 @@
+import CMicrohttpd
+import Core
+import Glibc
+
+/// The body of an answer that is written piece by piece. At most about `Limits.streamBuffer` bytes wait here: `write`
+/// returns when there is room again, so that a slow client slows its writer down.
+public final class ResponseWriter {
+    private let capacity: Int
+    private let discards: Bool
+    private var waiting: [UInt8] = []
+    private var offset = 0
+    private var hasFinished = false
+    private var hasFailed = false
+    private var isReaderSuspended = false
+    private var room: Waiter?
+    var suspend: (() -> Void)?
+    var resume: (() -> Void)?
+
+    init(capacity: Int, discards: Bool) {
+        self.capacity = capacity
+        self.discards = discards
+    }
+
+    /// Sends `bytes`; waits while the client is behind.
+    /// - Throws: `HTTPServerError.clientGone`, `CancellationError`.
+    public func write(_ bytes: [UInt8]) async throws {
+        if hasFailed { throw HTTPServerError.clientGone }
+        guard !discards, !hasFinished, !bytes.isEmpty else { return }
+        waiting.append(contentsOf: bytes)
+        wakeReader()
+        while waiting.count - offset > capacity {
+            let waiter = Waiter()
+            room = waiter
+            try await waiter.wait()
+            if hasFailed { throw HTTPServerError.clientGone }
+        }
+    }
+
+    /// The body is complete. A body that is not finished when its handler ends is broken off, which the client notices.
+    public func finish() {
+        guard !hasFinished else { return }
+        hasFinished = true
+        wakeReader()
+    }
+
+    var hasBytes: Bool { waiting.count > offset }
+
+    func handlerEnded() {
+        guard !hasFinished else { return }
+        fail()
+    }
+
+    /// The client has gone, or the body will not be completed.
+    func fail() {
+        guard !hasFailed else { return }
+        hasFailed = true
+        room?.resume()
+        room = nil
+        wakeReader()
+        suspend = nil
+        resume = nil
+    }
+
+    private func wakeReader() {
+        guard isReaderSuspended else { return }
+        isReaderSuspended = false
+        resume?()
+    }
+
+    func makeResponse(length: Int?) -> OpaquePointer? {
+        let size = length.map { UInt64($0) } ?? UInt64.max
+        // The response holds the writer until libmicrohttpd lets go of it.
+        let argument = Unmanaged.passRetained(self)
+        let response = MHD_create_response_from_callback(
+            size, 32 << 10,
+            { writer, _, buffer, capacity in
+                guard let writer, let buffer else { return ResponseWriter.brokenOff }
+                return Unmanaged<ResponseWriter>.fromOpaque(writer).takeUnretainedValue().read(buffer, capacity)
+            }, argument.toOpaque(),
+            { writer in
+                guard let writer else { return }
+                Unmanaged<ResponseWriter>.fromOpaque(writer).takeRetainedValue().fail()
+            })
+        if response == nil { argument.release() }
+        return response
+    }
+
+    /// libmicrohttpd's MHD_CONTENT_READER_END_OF_STREAM and MHD_CONTENT_READER_END_WITH_ERROR.
+    private static let ended = -1
+    private static let brokenOff = -2
+
+    private func read(_ buffer: UnsafeMutablePointer<CChar>, _ size: Int) -> Int {
+        let count = min(size, waiting.count - offset)
+        guard count > 0 else {
+            if hasFinished { return ResponseWriter.ended }
+            guard !hasFailed, let suspend else { return ResponseWriter.brokenOff }
+            isReaderSuspended = true
+            suspend()
+            return 0
+        }
+        waiting.withUnsafeBytes { bytes in
+            if let start = bytes.baseAddress { memcpy(buffer, start + offset, count) }
+        }
+        offset += count
+        if offset == waiting.count {
+            waiting.removeAll(keepingCapacity: true)
+            offset = 0
+        }
+        if waiting.count - offset <= capacity {
+            room?.resume()
+            room = nil
+        }
+        return count
+    }
+}
