@@ -62,6 +62,7 @@ let package = Package(
         tests("PostgresTests", ["Core", "Postgres", "TestSupport"]),
         tests("HTTPTests", ["Core", "HTTP"]),
         tests("WireTests", ["Wire"]),
+        tests("OptionsTests", ["Server", "Wire"]),
     ],
     cxxLanguageStandard: .cxx17
 )

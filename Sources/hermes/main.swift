@@ -1,1 +1,2 @@
-print("hermes")
+import Server
+print(OptionTable.markdown, terminator: "")

@@ -1,0 +1,87 @@
+import Wire
+
+// Options that are lists of objects: each object's members are read by name, and an unknown one is an error.
+
+/// Reads an object's members; complains about those that nobody asked for.
+private struct Members {
+    let object: JSONObject
+    let known: [String]
+
+    init(_ json: JSON, known: [String]) throws(OptionFault) {
+        guard case .object(let object) = json else {
+            throw OptionFault("must hold objects, not \(OptionText.short(json))")
+        }
+        for member in object.members where !known.contains(member.key) {
+            let nearest = OptionText.nearest(to: member.key, among: known)
+            throw OptionFault(
+                "has an unknown member \"\(member.key)\""
+                    + (nearest.map { "; did you mean \"\($0)\"?" } ?? " (known: \(known.joined(separator: ", ")))"))
+        }
+        self.object = object
+        self.known = known
+    }
+
+    func read<Value: OptionValue>(_ name: String, into value: inout Value) throws(OptionFault) {
+        guard let json = object[name], json != .null else { return }
+        do throws(OptionFault) { value = try Value(option: json) } catch {
+            throw OptionFault("at \"\(name)\" \(error)")
+        }
+    }
+}
+
+extension Options.RateLimit: OptionValue {
+    public static let kind = "object with requestPath, requestTimeWindow and requestCount"
+
+    public init(option json: JSON) throws(OptionFault) {
+        let members = try Members(
+            json,
+            known: [
+                "requestPath", "requestTimeWindow", "requestCount", "requestMethods", "zone", "includeMasterKey",
+                "includeInternalRequests", "errorResponseMessage",
+            ])
+        self.init()
+        try members.read("requestPath", into: &requestPath)
+        try members.read("requestTimeWindow", into: &requestTimeWindow)
+        try members.read("requestCount", into: &requestCount)
+        try members.read("requestMethods", into: &requestMethods)
+        try members.read("zone", into: &zone)
+        try members.read("includeMasterKey", into: &includeMasterKey)
+        try members.read("includeInternalRequests", into: &includeInternalRequests)
+        try members.read("errorResponseMessage", into: &errorResponseMessage)
+        guard !requestPath.isEmpty else { throw OptionFault("needs a requestPath in each of its objects") }
+        // Parse Server takes one text for several methods: "PUT|DELETE".
+        requestMethods = requestMethods.flatMap { $0.split(separator: "|").map { $0.uppercased() } }
+    }
+
+    public init(flag text: String) throws(OptionFault) { try self.init(option: OptionText.json(text)) }
+
+    public var shown: JSON? {
+        .object(
+            JSONObject([
+                ("requestPath", .string(requestPath)), ("requestTimeWindow", requestTimeWindow.shown ?? .null),
+                ("requestCount", requestCount.shown ?? .null), ("zone", .string(zone.rawValue)),
+            ]))
+    }
+}
+
+extension Options.DeniedKeyword: OptionValue {
+    public static let kind = "object with key, value or both"
+
+    public init(option json: JSON) throws(OptionFault) {
+        let members = try Members(json, known: ["key", "value"])
+        var key: Pattern?
+        var value: JSON?
+        try members.read("key", into: &key)
+        try members.read("value", into: &value)
+        guard key != nil || value != nil else { throw OptionFault("needs a key or a value in each of its objects") }
+        if case .string(let text) = value { _ = try Pattern(text) }
+        self.init(key: key, value: value)
+    }
+
+    public init(flag text: String) throws(OptionFault) { try self.init(option: OptionText.json(text)) }
+
+    public var shown: JSON? {
+        .object(
+            JSONObject([("key", key?.shown), ("value", value)].compactMap { name, json in json.map { (name, $0) } }))
+    }
+}

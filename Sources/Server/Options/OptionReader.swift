@@ -1,0 +1,158 @@
+import Wire
+
+extension Options {
+    /// The options that were told: a configuration file's first, the environment's over them, the flags' over both.
+    ///
+    /// - Parameters:
+    ///   - file: the file's content, a JSON object; nil where there is no file.
+    ///   - environment: `HERMES_…` variables, and `DATABASE_URL`.
+    ///   - flags: names as they were typed, without their dashes, in any case: `port`, `masterKeyIps`,
+    ///     `master-key-ips`.
+    /// - Throws: `OptionFault` that names the option, what is wrong with it and, where a name is unknown, the
+    ///   nearest one that is known.
+    public init(
+        file: JSON? = nil, environment: [String: String] = [:], flags: [(name: String, value: String)] = []
+    ) throws(OptionFault) {
+        self.init()
+        if let file {
+            guard case .object(let members) = file else { throw OptionFault("the configuration must be a JSON object") }
+            try read(members, prefix: "")
+        }
+        for option in OptionTable.groups.flatMap(\.options) {
+            for name in [option.name, option.alias].compactMap({ $0 }) {
+                let variable = OptionText.variable(name)
+                if let text = environment[variable] { try set(option, text, calledHere: variable) }
+            }
+        }
+        if let text = environment["DATABASE_URL"], environment["HERMES_DATABASE_URL"] == nil,
+            let option = OptionTable.byName["databaseURI"]
+        {
+            try set(option, text, calledHere: "DATABASE_URL")
+        }
+        for flag in flags { try set(Self.option(flag: flag.name), flag.value, calledHere: "--" + flag.name) }
+        try finish()
+    }
+
+    // MARK: a configuration file
+
+    private mutating func read(_ object: JSONObject, prefix: String) throws(OptionFault) {
+        for member in object.members where !Self.isComment(member.key) {
+            let name = prefix + member.key
+            if let option = OptionTable.byName[name] {
+                // Null stands for an option that is not told, as in JavaScript.
+                if member.value == .null { continue }
+                do throws(OptionFault) { try option.set(&self, member.value) } catch {
+                    throw OptionFault("the option \"\(name)\" \(error)")
+                }
+                note(option)
+            } else if OptionTable.sections.contains(name) {
+                switch member.value {
+                case .null: continue
+                case .object(let inner): try read(inner, prefix: name + ".")
+                default:
+                    throw OptionFault("the option \"\(name)\" must be an object, not \(OptionText.short(member.value))")
+                }
+            } else {
+                throw Self.unknown(name)
+            }
+        }
+    }
+
+    /// JSON has no comments; a member whose name begins with `//` is one.
+    private static func isComment(_ name: String) -> Bool { name.hasPrefix("//") }
+
+    private static func unknown(_ name: String) -> OptionFault {
+        if let instead = OptionTable.replaced[name] {
+            return OptionFault("the option \"\(name)\" of Parse Server is not one of Hermes: \(instead)")
+        }
+        let nearest = OptionText.nearest(to: name, among: Array(OptionTable.byName.keys) + OptionTable.sections)
+        return OptionFault(
+            "unknown option \"\(name)\"; "
+                + (nearest.map { "did you mean \"\($0)\"?" } ?? "`hermes options` lists the known ones"))
+    }
+
+    // MARK: flags and the environment
+
+    /// Whether the option that a flag names may stand without a value.
+    public static func isSwitch(flag name: String) throws(OptionFault) -> Bool {
+        try option(flag: name).kind == Bool.kind
+    }
+
+    private static func option(flag name: String) throws(OptionFault) -> Option {
+        let wanted = plain(name)
+        if let option = OptionTable.byFlag[wanted] { return option }
+        let nearest = OptionText.nearest(to: wanted, among: Array(OptionTable.byFlag.keys))
+            .flatMap { OptionTable.byFlag[$0] }.map { OptionText.flag($0.name) }
+        throw OptionFault(
+            "unknown flag --\(name); "
+                + (nearest.map { "did you mean --\($0)?" } ?? "`hermes options` lists the known ones"))
+    }
+
+    private mutating func set(_ option: Option, _ text: String, calledHere: String) throws(OptionFault) {
+        do throws(OptionFault) { try option.setFlag(&self, text) } catch {
+            throw OptionFault("\(calledHere) \(error)")
+        }
+        note(option)
+    }
+
+    static func plain(_ name: String) -> String { name.filter { $0 != "-" && $0 != "." && $0 != "_" }.lowercased() }
+
+    // MARK: the whole
+
+    private mutating func note(_ option: Option) {
+        if option.status == .notEffective, !notEffective.contains(option.name) { notEffective.append(option.name) }
+    }
+
+    /// What only the whole shows.
+    private mutating func finish() throws(OptionFault) {
+        if !mountPath.hasPrefix("/") { mountPath = "/" + mountPath }
+        while mountPath.count > 1, mountPath.hasSuffix("/") { mountPath.removeLast() }
+
+        let keys = [
+            ("masterKey", masterKey), ("readOnlyMasterKey", readOnlyMasterKey), ("maintenanceKey", maintenanceKey),
+        ].compactMap { name, key in key.map { (name: name, key: $0) } }
+        for (index, one) in keys.enumerated() {
+            if one.key.isEmpty { throw OptionFault("the option \"\(one.name)\" must not be empty") }
+            for other in keys.dropFirst(index + 1) where one.key == other.key {
+                throw OptionFault("the options \"\(one.name)\" and \"\(other.name)\" must not be the same")
+            }
+        }
+        if (tlsCertificate == nil) != (tlsKey == nil) {
+            throw OptionFault("the options \"tlsCertificate\" and \"tlsKey\" must be set together")
+        }
+        if emailVerifyTokenReuseIfValid, emailVerifyTokenValidityDuration == nil {
+            throw OptionFault("the option \"emailVerifyTokenReuseIfValid\" needs \"emailVerifyTokenValidityDuration\"")
+        }
+        if passwordPolicy.resetTokenReuseIfValid, passwordPolicy.resetTokenValidityDuration == nil {
+            throw OptionFault(
+                "the option \"passwordPolicy.resetTokenReuseIfValid\" needs "
+                    + "\"passwordPolicy.resetTokenValidityDuration\""
+            )
+        }
+        // As in Parse Server, what is told comes on top of the defaults.
+        for (className, rules) in Options().protectedFields {
+            for (principal, fields) in rules {
+                let told = protectedFields[className]?[principal] ?? []
+                protectedFields[className, default: [:]][principal] = told + fields.filter { !told.contains($0) }
+            }
+        }
+    }
+}
+
+extension OptionTable {
+    /// Names of the options that are objects: what stands before a dot.
+    static let sections: [String] = {
+        let names = byName.keys.compactMap { name in name.firstIndex(of: ".").map { String(name[..<$0]) } }
+        return Array(Set(names)).sorted()
+    }()
+
+    /// By name and by alias, in small letters without dots and dashes.
+    static let byFlag: [String: Option] = {
+        var found: [String: Option] = [:]
+        for option in byName.values {
+            found[Options.plain(option.name)] = option
+            if let alias = option.alias { found[Options.plain(alias)] = option }
+        }
+        return found
+    }()
+}

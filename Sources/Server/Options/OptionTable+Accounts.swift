@@ -1,0 +1,160 @@
+import Wire
+
+extension OptionTable {
+    static let accounts: [Option] = [
+        Option("enableAnonymousUsers", \.enableAnonymousUsers, "Whether anonymous users may sign up"),
+        Option("enforcePrivateUsers", \.enforcePrivateUsers, "Whether a new user can be read by itself only"),
+        Option(
+            "convertEmailToLowercase", \.convertEmailToLowercase, "Whether mail addresses are kept in small letters"),
+        Option(
+            "convertUsernameToLowercase", \.convertUsernameToLowercase, "Whether user names are kept in small letters"),
+        Option("auth", \.auth, "Log-in by other providers, by name", .notEffective),
+        Option(
+            "allowExpiredAuthDataToken", \.allowExpiredAuthDataToken,
+            "Whether a provider's token that has expired still updates a user", .notEffective),
+        Option(
+            "accountLockout.threshold", \.accountLockout.threshold, "Failed log-ins in a row that lock an account",
+            in: 1...999, .notEffective),
+        Option(
+            "accountLockout.duration", \.accountLockout.duration, "Minutes that it stays locked",
+            in: .leastNonzeroMagnitude...99999, .notEffective),
+        Option(
+            "accountLockout.unlockOnPasswordReset", \.accountLockout.unlockOnPasswordReset,
+            "Whether a new password unlocks it", .notEffective),
+        Option(
+            "passwordPolicy.validatorPattern", \.passwordPolicy.validatorPattern, "What a password must match",
+            .notEffective),
+        Option(
+            "passwordPolicy.validationError", \.passwordPolicy.validationError, "What is said of one that does not",
+            .notEffective),
+        Option(
+            "passwordPolicy.doNotAllowUsername", \.passwordPolicy.doNotAllowUsername,
+            "Whether a password that holds the user name is refused", .notEffective),
+        Option(
+            "passwordPolicy.maxPasswordAge", \.passwordPolicy.maxPasswordAge,
+            "Days after which a password must be changed", in: .positive, .notEffective),
+        Option(
+            "passwordPolicy.maxPasswordHistory", \.passwordPolicy.maxPasswordHistory,
+            "How many earlier passwords may not come again", in: 0...20, .notEffective),
+        Option(
+            "passwordPolicy.resetTokenValidityDuration", \.passwordPolicy.resetTokenValidityDuration,
+            "Seconds that a link for a new password holds", in: .positive, .notEffective),
+        Option(
+            "passwordPolicy.resetTokenReuseIfValid", \.passwordPolicy.resetTokenReuseIfValid,
+            "Whether a link that holds is sent again", .notEffective),
+        Option(
+            "passwordPolicy.resetPasswordSuccessOnInvalidEmail", \.passwordPolicy.resetPasswordSuccessOnInvalidEmail,
+            "Whether a reset for an unknown address is answered like any other", .notEffective),
+    ]
+
+    static let mail: [Option] = [
+        Option(later: "customPages", JSON.self, default: nil, "Pages of your own, by name"),
+        Option(later: "pages.customRoutes", JSON.self, default: nil, "Routes of your own beside the pages"),
+        Option(
+            "email.smtp", \.email.smtp, "The SMTP server, `smtp://[user:password@]host:port` or `smtps://…`",
+            .notEffective),
+        Option("email.from", \.email.from, "The address that mails come from", .notEffective),
+        Option("verifyUserEmails", \.verifyUserEmails, "Whether mail addresses are verified", .notEffective),
+        Option(
+            "preventLoginWithUnverifiedEmail", \.preventLoginWithUnverifiedEmail,
+            "Whether log-in asks for a verified address", .notEffective),
+        Option(
+            "preventSignupWithUnverifiedEmail", \.preventSignupWithUnverifiedEmail,
+            "Whether sign-up gives no session before the address is verified", .notEffective),
+        Option(
+            "sendUserEmailVerification", \.sendUserEmailVerification, "Whether the mail to verify is sent by itself",
+            .notEffective),
+        Option(
+            "emailVerifyTokenValidityDuration", \.emailVerifyTokenValidityDuration,
+            "Seconds that a link to verify holds; none: always", in: .positive, .notEffective),
+        Option(
+            "emailVerifyTokenReuseIfValid", \.emailVerifyTokenReuseIfValid, "Whether a link that holds is sent again",
+            .notEffective),
+        Option(
+            "emailVerifySuccessOnInvalidEmail", \.emailVerifySuccessOnInvalidEmail,
+            "Whether a request for an unknown address is answered like any other", .notEffective),
+        Option("pages.pagesEndpoint", \.pages.pagesEndpoint, "The path of the pages beside the API", .notEffective),
+        Option(
+            "pages.enableLocalization", \.pages.enableLocalization, "Whether pages come in the reader's language",
+            .notEffective),
+        Option(
+            "pages.localizationJsonPath", \.pages.localizationJsonPath, "A JSON file with the pages' texts",
+            .notEffective),
+        Option(
+            "pages.localizationFallbackLocale", \.pages.localizationFallbackLocale, "The language where none fits",
+            .notEffective),
+        Option("pages.placeholders", \.pages.placeholders, "Texts for the pages, by name", .notEffective),
+        Option(
+            "pages.forceRedirect", \.pages.forceRedirect, "Whether pages are always answered with a redirect",
+            .notEffective),
+        Option(
+            "pages.encodePageParamHeaders", \.pages.encodePageParamHeaders,
+            "Whether the pages' parameters are URI-encoded in headers", .notEffective),
+        Option(
+            "pages.customUrls", \.pages.customUrls, "URLs to go to in the place of a page, by the page's name",
+            .notEffective),
+    ]
+
+    static let files: [Option] = [
+        Option(later: "encryptionKey", String.self, default: nil, "The key that stored files are encrypted with"),
+        Option(
+            "fileUpload.enableForPublic", \.fileUpload.enableForPublic, "Whether anybody may upload files",
+            .notEffective),
+        Option(
+            "fileUpload.enableForAnonymousUser", \.fileUpload.enableForAnonymousUser, "Whether anonymous users may",
+            .notEffective),
+        Option(
+            "fileUpload.enableForAuthenticatedUser", \.fileUpload.enableForAuthenticatedUser, "Whether users may",
+            .notEffective),
+        Option(
+            "fileUpload.fileExtensions", \.fileUpload.fileExtensions,
+            "Extensions and content types that are taken; none: all that a browser does not run",
+            .notEffective),
+        Option(
+            "fileUpload.allowedFileUrlDomains", \.fileUpload.allowedFileUrlDomains,
+            "Hosts that a saved file's URL may name", .notEffective),
+        Option(
+            "fileDownload.enableForPublic", \.fileDownload.enableForPublic, "Whether anybody may download files",
+            .notEffective),
+        Option(
+            "fileDownload.enableForAnonymousUser", \.fileDownload.enableForAnonymousUser, "Whether anonymous users may",
+            .notEffective),
+        Option(
+            "fileDownload.enableForAuthenticatedUser", \.fileDownload.enableForAuthenticatedUser, "Whether users may",
+            .notEffective),
+        Option(
+            "preserveFileName", \.preserveFileName, "Whether a file keeps its name without a random part before it",
+            .notEffective),
+    ]
+
+    static let devices: [Option] = [
+        Option(
+            "installation.duplicateDeviceTokenAction", \.installation.duplicateDeviceTokenAction,
+            "What becomes of an older installation with the same device token", .notEffective),
+        Option(
+            "installation.duplicateDeviceTokenActionEnforceAuth", \.installation.duplicateDeviceTokenActionEnforceAuth,
+            "Whether that needs the caller's own permission", .notEffective),
+        Option(
+            "installation.duplicateDeviceTokenMergePriority", \.installation.duplicateDeviceTokenMergePriority,
+            "Which of two installations stays", .notEffective),
+        Option("scheduledPush", \.scheduledPush, "Whether pushes may be sent later", .notEffective),
+        Option("startLiveQueryServer", \.startLiveQueryServer, "Whether LiveQuery is served", .notEffective),
+        Option(
+            "liveQuery.classNames", \.liveQuery.classNames, "Classes that can be subscribed to, as regular expressions",
+            .notEffective),
+        Option(
+            "liveQuery.regexTimeout", \.liveQuery.regexTimeout,
+            "Milliseconds that a pattern in a subscription may take", in: .positive, .notEffective),
+        Option(
+            "liveQueryServerOptions.keyPairs", \.liveQueryServerOptions.keyPairs,
+            "Keys that LiveQuery clients must send, by their names", .notEffective),
+    ]
+
+    static let graphQL: [Option] = [
+        Option(later: "mountGraphQL", Bool.self, default: false, "Whether GraphQL is served"),
+        Option(later: "graphQLPath", String.self, default: "/graphql", "The path of GraphQL"),
+        Option(
+            later: "graphQLPublicIntrospection", Bool.self, default: false,
+            "Whether anybody may read the GraphQL schema"),
+    ]
+}

@@ -1,0 +1,124 @@
+import Wire
+
+/// What a Hermes server is told at its start, with the defaults that stand where nothing is told.
+///
+/// What each option means, its name in a configuration file and whether it is effective yet stand in one place,
+/// `OptionTable`; docs/configuration.md is made from it. The names are Parse Server's where it has the option.
+public struct Options: Sendable {
+    // MARK: identity and keys
+    /// Empty until the keys are made or told: see `Keys`.
+    public var appId = ""
+    public var appName = "Hermes"
+    public var masterKey: String?
+    public var maintenanceKey: String?
+    public var readOnlyMasterKey: String?
+    public var webhookKey: String?
+    public var restAPIKey: String?
+    public var clientKey: String?
+    public var javascriptKey: String?
+    public var dotNetKey: String?
+    public var masterKeyIps = AddressSet.loopback
+    public var maintenanceKeyIps = AddressSet.loopback
+    public var readOnlyMasterKeyIps = AddressSet.loopback
+
+    // MARK: address
+    public var host = "127.0.0.1"
+    public var port = 1337
+    public var mountPath = "/parse"
+    public var serverURL: String?
+    public var publicServerURL: String?
+    public var trustProxy = TrustProxy.none
+    public var allowOrigin = ["*"]
+    public var allowHeaders: [String] = []
+    public var tlsCertificate: String?
+    public var tlsKey: String?
+
+    // MARK: running
+    public var dataFolder = ".hermes"
+    /// None: one for each core.
+    public var workers: Int?
+    public var logLevel = LogLevel.info
+    public var logFormat = LogFormat.text
+    public var logsFolder: String?
+    /// Seconds.
+    public var drainTimeout = 30.0
+
+    // MARK: database
+    /// None: a private cluster in the data folder.
+    public var databaseURI: String?
+    public var database = Database()
+
+    // MARK: limits
+    public var defaultLimit = 100
+    public var maxLimit: Int?
+    public var maxUploadSize = ByteCount(20 << 20)
+    public var requestComplexity = RequestComplexity()
+    public var rateLimit: [RateLimit] = []
+    public var idempotencyOptions = Idempotency()
+    public var requestKeywordDenylist: [DeniedKeyword] = [
+        DeniedKeyword(key: Pattern(literal: "_bsontype"), value: .string("Code")),
+        DeniedKeyword(key: Pattern(literal: "constructor")), DeniedKeyword(key: Pattern(literal: "__proto__")),
+    ]
+    public var http = HTTPLimits()
+
+    // MARK: protection
+    public var routeAllowList: [Pattern]?
+    public var enableSanitizedErrorResponse = true
+    public var allowAggregationForReadOnlyMasterKey = false
+    public var protectedFields: [String: [String: [String]]] = ["_User": ["*": ["email"]]]
+    public var protectedFieldsOwnerExempt = false
+    public var protectedFieldsTriggerExempt = true
+    public var protectedFieldsSaveResponseExempt = false
+    public var security = Security()
+
+    // MARK: schema
+    public var allowClientClassCreation = false
+    public var allowCustomObjectId = false
+    public var objectIdSize = 10
+    public var schema = DefinedSchema()
+    /// Seconds.
+    public var cacheTTL = 5.0
+
+    // MARK: sessions
+    /// Seconds.
+    public var sessionLength = 31_536_000.0
+    public var expireInactiveSessions = true
+    public var extendSessionOnUse = false
+    public var revokeSessionOnPasswordReset = true
+
+    // MARK: accounts
+    public var enableAnonymousUsers = true
+    public var enforcePrivateUsers = true
+    public var convertEmailToLowercase = false
+    public var convertUsernameToLowercase = false
+    public var verifyUserEmails = false
+    public var preventLoginWithUnverifiedEmail = false
+    public var preventSignupWithUnverifiedEmail = false
+    public var sendUserEmailVerification = true
+    /// Seconds; none: a link never expires.
+    public var emailVerifyTokenValidityDuration: Double?
+    public var emailVerifyTokenReuseIfValid = false
+    public var emailVerifySuccessOnInvalidEmail = true
+    public var accountLockout = AccountLockout()
+    public var passwordPolicy = PasswordPolicy()
+    public var email = Email()
+    public var pages = Pages()
+    public var auth: JSON = .object(JSONObject())
+    public var allowExpiredAuthDataToken = false
+
+    // MARK: files, devices, LiveQuery
+    public var fileUpload = FileUpload()
+    public var fileDownload = FileDownload()
+    public var preserveFileName = false
+    public var installation = Installation()
+    public var scheduledPush = false
+    public var startLiveQueryServer = false
+    public var liveQuery = LiveQuery()
+    public var liveQueryServerOptions = LiveQueryServer()
+
+    /// Names of the known options that were told and have no effect in this version: said at the start.
+    public internal(set) var notEffective: [String] = []
+
+    /// The defaults.
+    public init() {}
+}

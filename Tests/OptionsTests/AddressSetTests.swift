@@ -1,0 +1,45 @@
+import Server
+import Testing
+
+@Suite struct AddressSetTests {
+    @Test(
+        arguments: [
+            (["10.1.2.3"], "10.1.2.3", true), (["10.1.2.3"], "10.1.2.4", false),
+            (["10.1.2.3"], "::ffff:10.1.2.3", true), (["192.168.0.0/16"], "192.168.255.1", true),
+            (["192.168.0.0/16"], "192.169.0.1", false), (["10.1.2.3/8"], "10.200.0.1", true),
+            (["0.0.0.0/0"], "203.0.113.9", true), (["0.0.0.0/0"], "::1", false), (["0.0.0.0"], "203.0.113.9", true),
+            (["::0"], "2001:db8::1", true), (["::/0"], "2001:db8::1", true), (["::0"], "127.0.0.1", false),
+            (["::1"], "::1", true), (["::1"], "::2", false), (["2001:db8::/32"], "2001:db8:ffff::9", true),
+            (["2001:db8::/32"], "2001:db9::9", false), (["fe80::/10"], "fe80::1%eth0", true),
+            (["::ffff:10.0.0.0/104"], "10.9.9.9", true), ([], "127.0.0.1", false),
+        ] as [([String], String, Bool)])
+    func anAddressIsInASetOrNot(_ entries: [String], _ address: String, _ isIn: Bool) throws {
+        #expect(try AddressSet(entries).contains(#require(Address(address))) == isIn)
+    }
+
+    @Test(arguments: ["", "localhost", "10.0.0", "10.0.0.0/33", "10.0.0.0/", "::1/129", "10.0.0.0/-1", "1.2.3.4/1/2"])
+    func whatIsNoAddressIsRefused(_ entry: String) {
+        #expect(throws: OptionFault.self) { try AddressSet([entry]) }
+    }
+
+    @Test func keysWorkFromThisMachineOnlyUnlessToldOtherwise() throws {
+        let local = Options().readOnlyMasterKeyIps
+        #expect(try local.contains(#require(Address("127.0.0.1"))) && local.contains(#require(Address("::1"))))
+        #expect(try !local.contains(#require(Address("10.0.0.1"))))
+    }
+
+    @Test func onlyTrustedProxiesAreBelieved() throws {
+        let proxy = try #require(Address("10.0.0.1"))
+        let client = try #require(Address("203.0.113.9"))
+        let header = "198.51.100.1, 203.0.113.9"
+        #expect(TrustProxy.none.client(peer: proxy, forwardedFor: header) == proxy)
+        #expect(TrustProxy.hops(1).client(peer: proxy, forwardedFor: header) == client)
+        #expect(TrustProxy.all.client(peer: proxy, forwardedFor: header) == Address("198.51.100.1"))
+        let named = try Options(flags: [("trust-proxy", "loopback,uniquelocal")]).trustProxy
+        #expect(named.client(peer: proxy, forwardedFor: header) == client)
+        #expect(named.client(peer: client, forwardedFor: header) == client)
+        #expect(TrustProxy.all.client(peer: proxy, forwardedFor: "nonsense") == proxy)
+        #expect(TrustProxy.hops(1).client(peer: proxy, forwardedFor: "[2001:db8::1]:80") == Address("2001:db8::1"))
+        #expect(TrustProxy.hops(1).client(peer: proxy, forwardedFor: "203.0.113.9:4711") == client)
+    }
+}

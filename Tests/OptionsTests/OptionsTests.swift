@@ -1,0 +1,124 @@
+import Glibc
+import Server
+import Testing
+import Wire
+
+/// What an administrator writes, and what the server makes of it.
+@Suite struct OptionsTests {
+    private func options(_ json: String) throws -> Options { try Options(file: JSONParser.parse(json)) }
+
+    private func fault(_ json: String) -> String? {
+        do {
+            _ = try options(json)
+            return nil
+        } catch { return "\(error)" }
+    }
+
+    @Test func withoutAnythingToldTheDefaultsStand() throws {
+        let options = Options()
+        #expect(options.masterKey == nil)
+        #expect(options.host == "127.0.0.1" && options.port == 1337 && options.mountPath == "/parse")
+        #expect(options.requestComplexity.queryDepth.value == 10)
+        #expect(options.requestComplexity.subqueryLimit.value == nil)
+        #expect(options.maxUploadSize == ByteCount(20 * 1024 * 1024))
+        #expect(options.protectedFields == ["_User": ["*": ["email"]]])
+        #expect(options.notEffective.isEmpty)
+    }
+
+    @Test func optionsAreReadWithTheirNestedOnes() throws {
+        let options = try options(
+            """
+            {"//": "a comment", "appId": "foro", "masterKey": "m", "port": 8080, "maxLimit": 50, "maxUploadSize": "4kb",
+             "masterKeyIps": ["10.0.0.0/8"], "allowOrigin": "https://foro.example", "mountPath": "api/",
+             "requestComplexity": {"includeDepth": 2, "subqueryDepth": -1, "allowRegex": false},
+             "routeAllowList": ["health", "classes/Foro[0-9a-f]*(/.*)?"], "clientKey": null,
+             "requestKeywordDenylist": [{"key": "nivel", "value": 7}, {"value": "^spam\\\\d+$"}],
+             "protectedFields": {"_User": {"*": ["phone"]}, "Temas": {"role:x": ["nota"]}}}
+            """)
+        #expect(options.appId == "foro" && options.port == 8080 && options.maxLimit == 50)
+        #expect(options.maxUploadSize.bytes == 4096)
+        #expect(options.allowOrigin == ["https://foro.example"] && options.mountPath == "/api")
+        #expect(options.requestComplexity.includeDepth.value == 2)
+        #expect(options.requestComplexity.subqueryDepth.allows(1_000_000))
+        #expect(!options.requestComplexity.allowRegex)
+        #expect(options.routeAllowList?.map { $0.matches("classes/Foro12/abc") } == [false, true])
+        #expect(options.requestKeywordDenylist.first?.value == .number(7))
+        #expect(options.requestKeywordDenylist.last?.valuePattern?.isFound(in: "spam42") == true)
+        #expect(options.requestKeywordDenylist.last?.valuePattern?.isFound(in: "no spam42") == false)
+        #expect(options.protectedFields["_User"] == ["*": ["phone", "email"]])
+        #expect(options.protectedFields["Temas"] == ["role:x": ["nota"]])
+    }
+
+    @Test func anUnknownOptionNamesTheNearestOne() {
+        #expect(fault(#"{"masterkey": "x"}"#) == #"unknown option "masterkey"; did you mean "masterKey"?"#)
+        #expect(fault(#"{"alowOrigin": "x"}"#)?.contains(#"did you mean "allowOrigin"?"#) == true)
+        #expect(
+            fault(#"{"requestComplexity": {"queryDeepth": 1}}"#)?
+                .contains(#"did you mean "requestComplexity.queryDepth"?"#) == true)
+        #expect(fault(#"{"zzzzzzzzzz": 1}"#)?.contains("hermes options") == true)
+        #expect(fault(#"{"filesAdapter": 1}"#)?.contains("Parse Server") == true)
+    }
+
+    @Test func aWrongTypeOrRangeIsSaidClearly() {
+        #expect(fault(#"{"port": "8080"}"#) == #"the option "port" must be a whole number, not "8080""#)
+        #expect(fault(#"{"port": 70000}"#) == #"the option "port" must be from 0 to 65535, not 70000"#)
+        #expect(fault(#"{"defaultLimit": 0}"#) == #"the option "defaultLimit" must be at least 1, not 0"#)
+        #expect(fault(#"{"requestComplexity": 3}"#)?.contains("must be an object, not 3") == true)
+        #expect(fault(#"{"masterKeyIps": ["10.0.0.300"]}"#)?.contains(#""10.0.0.300" is neither"#) == true)
+        #expect(fault(#"{"maxUploadSize": "many"}"#)?.contains(#"not "many""#) == true)
+        #expect(fault(#"{"rateLimit": [{"requestPaht": "/x"}]}"#)?.contains(#"did you mean "requestPath"?"#) == true)
+        #expect(fault(#"{"routeAllowList": ["("]}"#)?.contains("not a regular expression") == true)
+        #expect(fault(#"{"masterKey": "a", "readOnlyMasterKey": "a"}"#)?.contains("must not be the same") == true)
+        #expect(fault(#"{"tlsKey": "key.pem"}"#)?.contains("must be set together") == true)
+        #expect(fault("[]")?.contains("must be a JSON object") == true)
+    }
+
+    @Test func aKnownOptionWithoutEffectIsNamed() throws {
+        let options = try options(#"{"scheduledPush": true, "pages": {"forceRedirect": true}, "port": 1}"#)
+        #expect(options.notEffective == ["scheduledPush", "pages.forceRedirect"])
+    }
+
+    @Test func flagsGoBeforeTheEnvironmentAndTheEnvironmentBeforeTheFile() throws {
+        let options = try Options(
+            file: JSONParser.parse(#"{"port": 1, "host": "::1", "appName": "file", "maxLimit": 7}"#),
+            environment: [
+                "HERMES_PORT": "2", "HERMES_HOST": "::2", "HERMES_MASTER_KEY_IPS": "10.0.0.1,10.0.0.2",
+                "DATABASE_URL": "postgres://db/x", "HERMES_DATA": "/srv/hermes", "HERMES_UNRELATED": "x",
+            ],
+            flags: [
+                ("port", "3"), ("allow-custom-object-id", ""), ("requestComplexity.queryDepth", "-1"),
+                ("rate-limit", ""),
+            ])
+        #expect(options.port == 3 && options.host == "::2" && options.appName == "file" && options.maxLimit == 7)
+        #expect(options.masterKeyIps.entries == ["10.0.0.1", "10.0.0.2"])
+        #expect(options.databaseURI == "postgres://db/x" && options.dataFolder == "/srv/hermes")
+        #expect(options.allowCustomObjectId && options.requestComplexity.queryDepth.value == nil)
+        #expect(try Options(flags: [("database-url", "x"), ("data", "y")]).databaseURI == "x")
+    }
+
+    @Test func anUnknownFlagNamesTheNearestOne() {
+        #expect(throws: OptionFault("unknown flag --prot; did you mean --port?")) {
+            try Options(flags: [("prot", "1")])
+        }
+        #expect(throws: OptionFault(#"--port must be a whole number, not "x""#)) { try Options(flags: [("port", "x")]) }
+        #expect(throws: OptionFault(#"HERMES_PORT must be a whole number, not "x""#)) {
+            try Options(environment: ["HERMES_PORT": "x"])
+        }
+    }
+
+    @Test func theDocumentationIsMadeFromTheTable() throws {
+        let root = #filePath.split(separator: "/", omittingEmptySubsequences: false).dropLast(3).joined(separator: "/")
+        let page = try #require(contents(root + "/docs/configuration.md"))
+        #expect(
+            page == OptionTable.markdown,
+            "docs/configuration.md is out of date: hermes options --markdown > docs/configuration.md")
+    }
+
+    private func contents(_ path: String) -> String? {
+        guard let file = fopen(path, "r") else { return nil }
+        defer { fclose(file) }
+        var bytes = [UInt8](repeating: 0, count: 1 << 20)
+        let count = fread(&bytes, 1, bytes.count, file)
+        return String(decoding: bytes[..<count], as: UTF8.self)
+    }
+}
