@@ -8,7 +8,8 @@ import Glibc
 /// outside of any task; they start one with `spawn(_:)`.
 public final class Loop {
     public let executor: LoopExecutor
-    private weak var worker: Worker?
+    /// Held while the thread runs. (A weak reference would make every retain of the worker slow.)
+    private var worker: Worker?
     private let epoll: Int32
     /// By descriptor: the kernel gives out the lowest number that is free, so this stays dense.
     private var watches: [Watch?] = []
@@ -72,6 +73,20 @@ public final class Loop {
         }
     }
 
+    /// Starts a task on this loop's worker and runs it within this call until it waits for the first time: for what
+    /// mostly needs not to wait at all. Otherwise like `spawn(_:)`.
+    @discardableResult
+    public func spawnImmediately(_ operation: @escaping () async -> Void) -> Task<Void, Never> {
+        guard let worker else { preconditionFailure("the loop has ended") }
+        let box = OnSameWorker(operation)
+        return worker.assumeIsolated { worker in
+            Task.immediate {
+                _ = worker
+                await box.operation()
+            }
+        }
+    }
+
     private struct OnSameWorker: @unchecked Sendable {
         let operation: () async -> Void
         init(_ operation: @escaping () async -> Void) { self.operation = operation }
@@ -96,7 +111,8 @@ public final class Loop {
         public let descriptor: Int32
         fileprivate let generation: UInt32
         fileprivate var handler: ((Readiness) -> Void)?
-        private weak var loop: Loop?
+        /// Until `cancel()`, or the loop's end.
+        fileprivate var loop: Loop?
         public private(set) var interest: Readiness
 
         fileprivate init(
@@ -122,6 +138,7 @@ public final class Loop {
             guard handler != nil else { return }
             handler = nil
             loop?.remove(self)
+            loop = nil
         }
     }
 
@@ -164,7 +181,8 @@ public final class Loop {
         public internal(set) var deadline: UInt64
         var position = -1
         var handler: (() -> Void)?
-        weak var loop: Loop?
+        /// While it is set.
+        var loop: Loop?
         init(deadline: UInt64, loop: Loop, handler: @escaping () -> Void) {
             self.deadline = deadline
             self.loop = loop
@@ -174,6 +192,7 @@ public final class Loop {
         public func cancel() {
             handler = nil
             if position >= 0 { loop?.timers.remove(self) }
+            loop = nil
         }
     }
 
@@ -233,15 +252,20 @@ public final class Loop {
             while let timer = timers.popDue(now) {
                 let handler = timer.handler
                 timer.handler = nil
+                timer.loop = nil
                 handler?()
             }
         }
         // Handlers hold what holds the loop: letting go of them here is what frees it.
-        for watch in watches { watch?.handler = nil }
+        for watch in watches {
+            watch?.handler = nil
+            watch?.loop = nil
+        }
         watches.removeAll()
         timers.removeAll()
         turnEnds.removeAll()
         kept.removeAll()
+        self.worker = nil
     }
 
     private func runTurnEnds() {

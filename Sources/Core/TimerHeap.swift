@@ -26,6 +26,7 @@ struct TimerHeap {
         for timer in heap {
             timer.position = -1
             timer.handler = nil
+            timer.loop = nil
         }
         heap.removeAll()
     }

@@ -3,12 +3,14 @@ import Synchronization
 /// One wait of one task for one event: it ends with `resume`, or with `CancellationError` as soon as the task is
 /// cancelled. May be resumed from any thread, before or after the wait begins; only the first resumption counts.
 ///
+/// The continuation need not be a checked one: the state below resumes it exactly once.
+///
 /// All waiting on a worker goes through here: a plain `withTaskCancellationHandler` in a function that runs where
 /// its caller runs would leave the worker's thread, because its operation does not inherit the caller's isolation.
 public final class Waiter: Sendable {
     private enum State {
         case new
-        case waiting(CheckedContinuation<Void, any Error>)
+        case waiting(UnsafeContinuation<Void, any Error>)
         case done((any Error)?)
     }
     private let state = Mutex(State.new)
@@ -20,7 +22,7 @@ public final class Waiter: Sendable {
         try await withTaskCancellationHandler {
             // The capture is what makes this closure run on the caller's actor.
             _ = isolation
-            try await withCheckedThrowingContinuation { continuation in self.begin(continuation) }
+            try await withUnsafeThrowingContinuation { continuation in self.begin(continuation) }
         } onCancel: {
             resume(throwing: CancellationError())
         }
@@ -28,7 +30,7 @@ public final class Waiter: Sendable {
 
     /// Ends the wait; with an error, by throwing it.
     public func resume(throwing error: (any Error)? = nil) {
-        let continuation: CheckedContinuation<Void, any Error>? = state.withLock { state in
+        let continuation: UnsafeContinuation<Void, any Error>? = state.withLock { state in
             switch state {
             case .new: state = .done(error)
             case .waiting(let continuation):
@@ -41,7 +43,7 @@ public final class Waiter: Sendable {
         if let continuation { Waiter.resume(continuation, error) }
     }
 
-    private func begin(_ continuation: CheckedContinuation<Void, any Error>) {
+    private func begin(_ continuation: UnsafeContinuation<Void, any Error>) {
         let ended: (any Error)?? = state.withLock { state in
             if case .done(let error) = state { return .some(error) }
             state = .waiting(continuation)
@@ -50,7 +52,7 @@ public final class Waiter: Sendable {
         if let ended { Waiter.resume(continuation, ended) }
     }
 
-    private static func resume(_ continuation: CheckedContinuation<Void, any Error>, _ error: (any Error)?) {
+    private static func resume(_ continuation: UnsafeContinuation<Void, any Error>, _ error: (any Error)?) {
         if let error { continuation.resume(throwing: error) } else { continuation.resume() }
     }
 }

@@ -21,10 +21,10 @@ final class Connection {
     let address: PeerAddress
     /// The place among the server's connections.
     var position = -1
-    /// The request in progress.
-    weak var responder: HTTPResponder?
+    /// The request in progress. (Not weak: that would make each of its retains slow. It is taken back at its end.)
+    var responder: HTTPResponder?
     private(set) var phase = Phase.firstHead
-    private unowned let server: HTTPServer
+    private let server: HTTPServer
     private var deadline: UInt64 = 0
     private var since: UInt64 = 0
     private var acknowledged: UInt64 = 0

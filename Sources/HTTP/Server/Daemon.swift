@@ -115,8 +115,9 @@ final class DaemonOptions {
 
     init(limits: HTTPServer.Limits, tls: TLS?) {
         items = .allocate(capacity: capacity)
-        // The pool holds the head, what is parsed from it, and the answer's head.
-        add(.CONNECTION_MEMORY_LIMIT, limits.headSize + limits.headSize / 2, nil)
+        // The pool holds the head, what is parsed from it, and the answer's head. It is cleared after each answer,
+        // which is an eighth of a short answer's cost: no larger than it must be.
+        add(.CONNECTION_MEMORY_LIMIT, limits.headSize + 8 << 10, nil)
         add(.CONNECTION_MEMORY_INCREMENT, 4096, nil)
         add(.CONNECTION_LIMIT, limits.connections, nil)
         add(.CONNECTION_TIMEOUT, 0, nil)

@@ -28,7 +28,7 @@ public final class HTTPResponder {
         didSet { if isClientGone { tellClientGone() } }
     }
 
-    unowned let daemon: Daemon
+    private let daemon: Daemon
     let connection: Connection
     private(set) var handle: OpaquePointer?
     private var stage = Stage.head
@@ -43,7 +43,7 @@ public final class HTTPResponder {
     private var writer: ResponseWriter?
     private var upgrade: UpgradeRequest?
 
-    private unowned let server: HTTPServer
+    private let server: HTTPServer
 
     init(daemon: Daemon, server: HTTPServer, connection: Connection, handle: OpaquePointer, target: UnsafePointer<CChar>?) {
         self.daemon = daemon
@@ -276,15 +276,16 @@ public final class HTTPResponder {
         if let refusal, !hasAnswered { return refuse(refusal.status, refusal.message) }
         if queued != nil { return queue() }
         connection.expect(.handling, by: 0)
-        suspend()
         if request.stream == nil { run() }
+        // Suspending costs system calls, which a handler that answers without waiting is spared.
+        if !hasAnswered { suspend() }
         return true
     }
 
     private func run() {
         server.activeRequests += 1
         let server = server
-        server.loop.spawn {
+        server.loop.spawnImmediately {
             await server.handler(self.request, self)
             server.activeRequests -= 1
             if !self.hasAnswered { self.answerForHandler() }

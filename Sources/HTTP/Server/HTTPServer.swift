@@ -161,7 +161,7 @@ public final class HTTPServer {
         guard sweep == nil, connectionCount > 0 else { return }
         let shortest = min(limits.headTimeout, limits.idleTimeout, 2 * limits.watchAfter)
         let interval = max(1_000_000, min(1_000_000_000, shortest / 4))
-        sweep = loop.schedule(after: interval) { [weak self] in self?.lookAfterConnections() }
+        sweep = loop.schedule(after: interval) { [unowned self] in self.lookAfterConnections() }
     }
 
     private func lookAfterConnections() {
