@@ -48,7 +48,7 @@ extension PredicateParser {
         case "$dontSelect":
             let (subquery, key) = try select(value, name)
             return .notSelect(subquery, key: key)
-        default: throw .query("bad constraint: \(name)")
+        default: throw .query("bad constraint: \(ParseError.clipped(name))")
         }
     }
 
@@ -91,7 +91,7 @@ extension PredicateParser {
         }
         guard isAnyRegex else { return .all(values) }
         guard prefixes.count == values.count else {
-            throw .json("All $all values must be of regex type or none: \(json)")
+            throw .json("All $all values must be of regex type or none")
         }
         return .allPrefixes(prefixes)
     }
@@ -102,7 +102,7 @@ extension PredicateParser {
         guard let options else { return .regex(pattern: pattern, options: []) }
         guard let letters = options.string else { throw .query("$options value must be a string") }
         guard !letters.isEmpty, let options = RegexOptions(letters: letters) else {
-            throw .query("Bad $options value for query: \(letters)")
+            throw .query("Bad $options value for query: \(ParseError.clipped(letters))")
         }
         return .regex(pattern: pattern, options: options)
     }

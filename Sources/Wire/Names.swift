@@ -21,7 +21,7 @@ public enum Names {
     public static func invalidClass(_ name: String) -> ParseError {
         ParseError(
             ParseError.Code.invalidClassName,
-            "Invalid classname: \(name), classnames can only have alphanumeric characters and _, and must start "
+            "Invalid classname: \(ParseError.clipped(name)), classnames can only have alphanumeric characters and _, and must start "
                 + "with an alpha character ")
     }
 

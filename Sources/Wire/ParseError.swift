@@ -35,11 +35,15 @@ extension ParseError {
     static func json(_ message: String) -> ParseError { ParseError(Code.invalidJSON, message) }
     static func type(_ message: String) -> ParseError { ParseError(Code.incorrectType, message) }
     static func invalidField(_ name: String) -> ParseError {
-        ParseError(Code.invalidKeyName, "Invalid field name: \(name).")
+        ParseError(Code.invalidKeyName, "Invalid field name: \(clipped(name)).")
     }
     static func invalidKey(_ name: String) -> ParseError {
-        ParseError(Code.invalidKeyName, "Invalid key name: \(name)")
+        ParseError(Code.invalidKeyName, "Invalid key name: \(clipped(name))")
     }
+
+    /// What a client sent, cut to a length that suits a message.
+    static func clipped(_ text: String) -> String { text.utf8.count <= 200 ? text : text.prefix(100) + "…" }
+
     static let null = type("Text must not hold the character U+0000")
     static let nestedKey = ParseError(
         Code.invalidNestedKey, "Nested keys should not contain the '$' or '.' characters")

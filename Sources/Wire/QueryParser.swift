@@ -32,10 +32,10 @@ extension Query {
             case "comment": break
             case _ where paths.take(key, value): break
             default:
-                throw .query("Invalid parameter for query: \(key)")
+                throw .query("Invalid parameter for query: \(ParseError.clipped(key))")
             }
         }
-        paths.write(to: &query)
+        try paths.write(to: &query)
         return query
     }
 
@@ -45,12 +45,13 @@ extension Query {
         className: String, objectId: String, parameters: [(key: String, value: JSON)]
     ) throws(ParseError) -> Query {
         try Storable.check(objectId)
-        var query = Query(className: className, predicate: .field(FieldPath(field: "objectId"), .equal(.string(objectId))))
+        let path = FieldPath(field: "objectId")
+        var query = Query(className: className, predicate: .field(path, .equal(.string(objectId))))
         var paths = QueryParser.Paths()
         for (key, value) in parameters {
             guard paths.take(key, value) else { throw .query("Improper encode of parameter") }
         }
-        paths.write(to: &query)
+        try paths.write(to: &query)
         return query
     }
 
@@ -79,7 +80,7 @@ enum QueryParser {
             return true
         }
 
-        func write(to query: inout Query) {
+        func write(to query: inout Query) throws(ParseError) {
             var includes = include.map(QueryParser.list) ?? []
             if let keys, keys != .null {
                 let names = QueryParser.list(keys)
@@ -89,11 +90,15 @@ enum QueryParser {
                     if let dot = name.utf8.lastIndex(of: UInt8(ascii: ".")) { includes.append(String(name[..<dot])) }
                 }
             }
-            if let excludeKeys, excludeKeys != .null { query.excludeKeys = QueryParser.paths(QueryParser.list(excludeKeys)) }
+            if let excludeKeys { query.excludeKeys = QueryParser.paths(QueryParser.list(excludeKeys)) }
             if includes.contains("*") { query.includeAll = true }
-            query.include = QueryParser.withParents(includes.filter { $0 != "*" })
+            query.include = try QueryParser.withParents(includes.filter { $0 != "*" })
         }
     }
+
+    // Bounds of what is worked out at all; requestComplexity is much below.
+    private static let maxIncludes = 1000
+    private static let maxOrders = 100
 
     /// Fields that always come, whatever `keys` and `excludeKeys` say.
     static let always: Set<String> = ["objectId", "createdAt", "updatedAt", "ACL"]
@@ -114,6 +119,7 @@ enum QueryParser {
     static func order(_ json: JSON) throws(ParseError) -> [Order] {
         var order: [Order] = []
         for part in text(json).split(separator: ",", omittingEmptySubsequences: false) {
+            guard order.count < maxOrders else { throw .query("order asks for too many fields") }
             var name = trimmed(part)
             let isDescending = name.utf8.first == UInt8(ascii: "-")
             if isDescending { name.removeFirst() }
@@ -184,13 +190,17 @@ enum QueryParser {
     }
 
     /// Each path once and parents before children, shorter paths first.
-    static func withParents(_ names: [String]) -> [[String]] {
+    /// - Throws: 102 for more than anybody needs, before it is worked out.
+    static func withParents(_ names: [String]) throws(ParseError) -> [[String]] {
         var seen: Set<[String]> = []
         var paths: [[String]] = []
         for name in names {
             let parts = name.split(separator: ".").map(String.init)
             guard !parts.isEmpty else { continue }
-            for length in 1...min(parts.count, Update.maxPathLength) where seen.insert(Array(parts[..<length])).inserted {
+            guard parts.count <= Update.maxPathLength, paths.count <= maxIncludes else {
+                throw .query("include asks for too much")
+            }
+            for length in 1...parts.count where seen.insert(Array(parts[..<length])).inserted {
                 paths.append(Array(parts[..<length]))
             }
         }

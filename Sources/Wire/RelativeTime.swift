@@ -13,7 +13,7 @@ extension Timestamp {
     /// Reads what `$relativeTime` takes: `now`, `in 1 day 2 hours`, `3 wks ago`.
     /// - Throws: 107 for anything else.
     static func relative(_ text: String, to now: Timestamp) throws(ParseError) -> Timestamp {
-        func refuse(_ reason: String) -> ParseError { .json("bad $relativeTime (\(text)) value. \(reason)") }
+        func refuse(_ reason: String) -> ParseError { .json("bad $relativeTime (\(ParseError.clipped(text))) value. \(ParseError.clipped(reason))") }
         let lower = text.lowercased()
         if lower == "now" { return now }
         var parts = lower.split(separator: " ")[...]

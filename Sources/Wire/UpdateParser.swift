@@ -1,16 +1,21 @@
 extension Update {
     /// A dotted path has at most this many names.
     public static let maxPathLength = 64
+    private static let maxPathBytes = 4096
 
     /// Reads the body of a create or an update, once everything that is not a field (`_method`, `_context`, …) and
     /// what other rooms read themselves (`authData`) has been taken out of it.
     ///
-    /// `objectId`, `createdAt` and `updatedAt` are handed on as they came.
+    /// `objectId`, `createdAt` and `updatedAt` are handed on as they came. Dotted paths may also stand in a create,
+    /// where they make the object that they lead into.
     ///
-    /// - Throws: 105 for a field's name that cannot be, a dotted path on a create, or two changes of the same thing;
-    ///   107 for an operation of the wrong form; 108 for one that does not exist; 111, 121 as `Value.parse`;
-    ///   123 for an ACL that is none.
-    public static func parse(_ body: JSONObject, creating: Bool) throws(ParseError) -> Update {
+    /// - Parameter typeOf: the type of a field as far as it is known, used only to tell a client that sends an object
+    ///   with impossible names for a field of another type that the type is wrong (111), as the reference does.
+    /// - Throws: 105 for a field's name that cannot be, or two changes of the same thing; 107 for an operation of the
+    ///   wrong form; 108 for one that does not exist; 111, 121 as `Value.parse`; 123 for an ACL that is none.
+    public static func parse(
+        _ body: JSONObject, creating: Bool, typeOf: (String) -> FieldType? = { _ in nil }
+    ) throws(ParseError) -> Update {
         var update = Update()
         update.changes.reserveCapacity(body.count)
         var hasPaths = false
@@ -23,24 +28,28 @@ extension Update {
             case "id" where creating && value.isTruthy:
                 throw ParseError(ParseError.Code.invalidKeyName, "id is an invalid field name.")
             default:
-                let path = try path(key, creating: creating)
+                let path = try path(key)
                 hasPaths = hasPaths || path.isDotted
-                update.changes.append(Change(path, try Operation.parse(value, dotted: path.isDotted)))
+                do throws(ParseError) {
+                    update.changes.append(Change(path, try Operation.parse(value, dotted: path.isDotted)))
+                } catch where error.code == ParseError.Code.invalidNestedKey {
+                    if !path.isDotted, value.object != nil, let type = typeOf(key), type != .object {
+                        throw .type("schema mismatch for \(key); expected \(type) but got Object")
+                    }
+                    throw error
+                }
             }
         }
         if hasPaths { try update.refuseConflicts() }
         return update
     }
 
-    private static func path(_ key: String, creating: Bool) throws(ParseError) -> FieldPath {
+    private static func path(_ key: String) throws(ParseError) -> FieldPath {
+        guard key.utf8.count <= maxPathBytes else { throw .invalidField(key) }
         let path = FieldPath(text: key)
-        guard Names.isField(path.field), path.rest.count < maxPathLength else {
-            throw .invalidField(path.isDotted && !creating ? path.field : key)
-        }
+        guard Names.isField(path.field), path.rest.count < maxPathLength else { throw .invalidField(path.field) }
         guard path.isDotted else { return path }
-        guard !creating, !["ACL", "objectId", "createdAt", "updatedAt"].contains(path.field) else {
-            throw .invalidField(key)
-        }
+        guard !["ACL", "objectId", "createdAt", "updatedAt"].contains(path.field) else { throw .invalidField(key) }
         for name in path.rest {
             guard !name.isEmpty else { throw .invalidField(key) }
             try Storable.check(name)
@@ -57,7 +66,7 @@ extension Update {
             for name in change.path.rest {
                 if paths.contains(ExactText(above)) {
                     throw ParseError(
-                        ParseError.Code.invalidKeyName, "Cannot change \(above) and \(change.path.description) at once")
+                        ParseError.Code.invalidKeyName, "Cannot change \(ParseError.clipped(above)) and what lies within it at once")
                 }
                 above += "." + name
             }
@@ -90,7 +99,7 @@ extension Update.Operation {
     }
 
     private static func unknown(_ name: String) -> ParseError {
-        ParseError(ParseError.Code.commandUnavailable, "The \(name) operator is not supported yet.")
+        ParseError(ParseError.Code.commandUnavailable, "The \(ParseError.clipped(name)) operator is not supported yet.")
     }
 
     private static func objects(of operation: JSONObject, for use: Value.Use) throws(ParseError) -> [JSON] {
@@ -154,20 +163,18 @@ extension ACL {
         guard case .object(let object) = json else { throw invalid("Invalid ACL: it must be an object") }
         var acl = ACL()
         for (principal, rights) in object.members {
-            guard isPrincipal(principal) else { throw invalid("Invalid ACL: \(principal) is neither user nor role") }
+            guard isPrincipal(principal) else { throw invalid("Invalid ACL: it names neither user nor role") }
             guard case .object(let rights) = rights else {
-                throw invalid("Invalid ACL: the rights of \(principal) must be an object")
+                throw invalid("Invalid ACL: the rights of \(ParseError.clipped(principal)) must be an object")
             }
             var entry = Entry(principal, read: false, write: false)
             for (right, value) in rights.members {
+                // There are no other rights; the reference passes over them, too.
+                guard right == "read" || right == "write" else { continue }
                 guard case .bool(let granted) = value else {
-                    throw invalid("Invalid ACL: rights must be true or false")
+                    throw invalid("Invalid ACL: \(right) must be true or false")
                 }
-                switch right {
-                case "read": entry.read = granted
-                case "write": entry.write = granted
-                default: throw invalid("Invalid ACL: \(right) is neither read nor write")
-                }
+                if right == "read" { entry.read = granted } else { entry.write = granted }
             }
             if entry.read || entry.write { acl.entries.append(entry) }
         }

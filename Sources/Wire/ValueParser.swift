@@ -31,7 +31,7 @@ extension Value {
     }
 
     private static func parse(_ object: JSONObject, type: JSON) throws(ParseError) -> Value {
-        guard case .string(let name) = type else { throw .type("This is not a valid \(type)") }
+        guard case .string(let name) = type else { throw .type("This is not a valid \(ParseError.clipped(type.description))") }
         let value: Value? =
             switch name {
             case "Date": object["iso"]?.string.flatMap(Timestamp.init(iso:)).map(Value.date)
@@ -43,7 +43,7 @@ extension Value {
             case "Relation": object["className"]?.string.flatMap { Names.isClass($0) ? .relation(className: $0) : nil }
             default: nil
             }
-        guard let value else { throw .type("This is not a valid \(name)") }
+        guard let value else { throw .type("This is not a valid \(ParseError.clipped(name))") }
         return value
     }
 }
