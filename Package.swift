@@ -18,8 +18,9 @@ func room(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
     .target(name: name, dependencies: dependencies, path: "Sources/\(name)", swiftSettings: rules)
 }
 
-func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-    .testTarget(name: name, dependencies: dependencies, path: "Tests/\(name)", swiftSettings: rules)
+func tests(_ name: String, _ dependencies: [Target.Dependency], resources: [Resource] = []) -> Target {
+    .testTarget(
+        name: name, dependencies: dependencies, path: "Tests/\(name)", resources: resources, swiftSettings: rules)
 }
 
 let package = Package(
@@ -61,7 +62,7 @@ let package = Package(
             name: "TestSupport", dependencies: ["Core", "Postgres"], path: "Tests/Support", swiftSettings: rules),
         tests("PostgresTests", ["Core", "Postgres", "TestSupport"]),
         tests("HTTPTests", ["Core", "HTTP"]),
-        tests("WireTests", ["Wire"]),
+        tests("WireTests", ["Wire"], resources: [.copy("Corpus")]),
         tests("OptionsTests", ["Server", "Wire"]),
     ],
     cxxLanguageStandard: .cxx17

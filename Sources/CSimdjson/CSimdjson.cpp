@@ -194,7 +194,7 @@ size_t csimdjson_plain_prefix(const uint8_t *text, size_t length) {
     return length;
 }
 
-size_t csimdjson_copy_jsonb(const uint8_t *text, size_t length, uint8_t *out) {
+ptrdiff_t csimdjson_copy_jsonb(const uint8_t *text, size_t length, uint8_t *out) {
     uint8_t *to = out;
     size_t i = 0;
     while (i < length) {
@@ -225,24 +225,23 @@ size_t csimdjson_copy_jsonb(const uint8_t *text, size_t length, uint8_t *out) {
             bool tiny = point && size > 8 && std::memcmp(text + start + (c == '-'), "0.00000", 7) == 0;
             bool negative_zero = c == '-' && size > 1 && text[start + 1] == '0' && !point;
             double value;
-            if (digits <= 15 && !exponent && !(point && zeros) && !tiny && !negative_zero) {
+            if (exponent) return -1;  // PostgreSQL prints none; in full the number may need more room
+            if (digits <= 15 && !(point && zeros) && !tiny && !negative_zero) {
                 std::memcpy(to, text + start, size);
                 to += size;
             } else if (csimdjson_read_number(text + start, size, &value) == size) {
                 uint8_t number[32];
                 size_t printed = csimdjson_print_number(value, number);
-                if (printed > size) printed = 0;  // cannot be: the shortest form is never longer
+                if (printed > size) return -1;
                 std::memcpy(to, number, printed);
                 to += printed;
             } else {
-                // Beyond every double: JSON.stringify(Infinity) is null.
-                std::memcpy(to, "null", size < 4 ? size : 4);
-                to += size < 4 ? size : 4;
+                return -1;
             }
         } else {
             if (c != ' ' && c != '\n' && c != '\t' && c != '\r') *to++ = c;
             i++;
         }
     }
-    return size_t(to - out);
+    return to - out;
 }

@@ -121,7 +121,7 @@ public struct JSONWriter {
     public mutating func timestamp(_ milliseconds: Int64) { timestamp(Timestamp(milliseconds: milliseconds)) }
 
     /// The text of a jsonb column as PostgreSQL prints it, in the form of JSON.stringify: no blanks outside texts,
-    /// numbers as JavaScript prints them. The text must be JSON.
+    /// numbers as JavaScript prints them. Other JSON is printed so, too, but slower; what is no JSON as null.
     public mutating func jsonText(_ text: UnsafeRawBufferPointer) {
         guard let base = text.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return }
         let start = bytes.count
@@ -129,7 +129,12 @@ public struct JSONWriter {
         let written = bytes.withUnsafeMutableBufferPointer { buffer in
             buffer.baseAddress.map { csimdjson_copy_jsonb(base, text.count, $0 + start) } ?? 0
         }
-        bytes.removeLast(text.count - written)
+        if written >= 0 {
+            bytes.removeLast(text.count - written)
+        } else {
+            bytes.removeLast(text.count)
+            json((try? JSONParser.parse(text)) ?? .null)
+        }
     }
 
     public mutating func json(_ json: JSON) {

@@ -34,8 +34,9 @@ size_t csimdjson_read_number(const uint8_t *text, size_t length, double *value);
 size_t csimdjson_plain_prefix(const uint8_t *text, size_t length);
 
 /// Copies jsonb text as PostgreSQL prints it, as JSON.stringify would print it: no blanks outside strings, numbers
-/// in JavaScript's form. `out` has room for `length` bytes, which always suffices. Returns how many were written.
-size_t csimdjson_copy_jsonb(const uint8_t *text, size_t length, uint8_t *out);
+/// in JavaScript's form. `out` has room for `length` bytes. Returns how many were written, -1 where the text holds
+/// a number that PostgreSQL would not print so, or that no double can hold.
+ptrdiff_t csimdjson_copy_jsonb(const uint8_t *text, size_t length, uint8_t *out);
 
 #ifdef __cplusplus
 }
