@@ -56,7 +56,9 @@ public enum FieldType: Sendable, Hashable {
             self = simple
             return
         }
-        guard name == "Pointer" || name == "Relation" else { throw .type("invalid field type: \(ParseError.clipped(name))") }
+        guard name == "Pointer" || name == "Relation" else {
+            throw .type("invalid field type: \(ParseError.clipped(name))")
+        }
         guard let target = json["targetClass"], target.isTruthy else {
             throw ParseError(ParseError.Code.missingRequiredField, "type \(name) needs a class name")
         }

@@ -1,6 +1,4 @@
-#if canImport(Glibc)
-    import Glibc
-#endif
+import Glibc
 
 extension Timestamp {
     /// This machine's clock. Stored times come from the database instead.
@@ -13,7 +11,9 @@ extension Timestamp {
     /// Reads what `$relativeTime` takes: `now`, `in 1 day 2 hours`, `3 wks ago`.
     /// - Throws: 107 for anything else.
     static func relative(_ text: String, to now: Timestamp) throws(ParseError) -> Timestamp {
-        func refuse(_ reason: String) -> ParseError { .json("bad $relativeTime (\(ParseError.clipped(text))) value. \(ParseError.clipped(reason))") }
+        func refuse(_ reason: String) -> ParseError {
+            .json("bad $relativeTime (\(ParseError.clipped(text))) value. \(ParseError.clipped(reason))")
+        }
         let lower = text.lowercased()
         if lower == "now" { return now }
         var parts = lower.split(separator: " ")[...]

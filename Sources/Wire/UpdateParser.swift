@@ -32,8 +32,10 @@ extension Update {
                 hasPaths = hasPaths || path.isDotted
                 do throws(ParseError) {
                     update.changes.append(Change(path, try Operation.parse(value, dotted: path.isDotted)))
-                } catch where error.code == ParseError.Code.invalidNestedKey {
-                    if !path.isDotted, value.object != nil, let type = typeOf(key), type != .object {
+                } catch {
+                    if error.code == ParseError.Code.invalidNestedKey, !path.isDotted, value.object != nil,
+                        let type = typeOf(key), type != .object
+                    {
                         throw .type("schema mismatch for \(key); expected \(type) but got Object")
                     }
                     throw error
@@ -66,7 +68,8 @@ extension Update {
             for name in change.path.rest {
                 if paths.contains(ExactText(above)) {
                     throw ParseError(
-                        ParseError.Code.invalidKeyName, "Cannot change \(ParseError.clipped(above)) and what lies within it at once")
+                        ParseError.Code.invalidKeyName,
+                        "Cannot change \(ParseError.clipped(above)) and what lies within it at once")
                 }
                 above += "." + name
             }

@@ -31,7 +31,9 @@ extension Value {
     }
 
     private static func parse(_ object: JSONObject, type: JSON) throws(ParseError) -> Value {
-        guard case .string(let name) = type else { throw .type("This is not a valid \(ParseError.clipped(type.description))") }
+        guard case .string(let name) = type else {
+            throw .type("This is not a valid \(ParseError.clipped(type.description))")
+        }
         let value: Value? =
             switch name {
             case "Date": object["iso"]?.string.flatMap(Timestamp.init(iso:)).map(Value.date)
