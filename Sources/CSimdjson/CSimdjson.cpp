@@ -175,23 +175,39 @@ size_t csimdjson_read_number(const uint8_t *text, size_t length, double *value) 
     return result.ec == std::errc() ? size_t(result.ptr - start) : 0;
 }
 
-size_t csimdjson_plain_prefix(const uint8_t *text, size_t length) {
-    constexpr uint64_t ones = 0x0101010101010101, highs = 0x8080808080808080;
+namespace {
+
+constexpr uint64_t ones = 0x0101010101010101;
+
+// 0x80 in each byte that is zero, and only there.
+inline uint64_t zero_bytes(uint64_t word) {
+    constexpr uint64_t low = ones * 0x7F;
+    return ~(((word & low) + low) | word | low);
+}
+
+// Whether a byte of eight must be escaped within a JSON string.
+inline bool has_special(uint64_t word) {
+    return zero_bytes(word & (ones * 0xE0)) | zero_bytes(word ^ (ones * '"')) | zero_bytes(word ^ (ones * '\\'));
+}
+
+inline bool special(uint8_t c) { return c < 0x20 || c == '"' || c == '\\'; }
+
+}  // namespace
+
+size_t csimdjson_copy_plain(const uint8_t *text, size_t length, uint8_t *out) {
     size_t i = 0;
     for (; i + 8 <= length; i += 8) {
         uint64_t word;
         std::memcpy(&word, text + i, 8);
-        uint64_t quote = word ^ (ones * '"'), slash = word ^ (ones * '\\');
-        uint64_t found = ((word - ones * 0x20) | (quote - ones) | (slash - ones)) & ~word & highs;
-        // A byte above 0x7F may hide a borrow from the one below; such words are looked at byte by byte.
-        if (found || (word & highs)) {
-            for (size_t j = i; j < i + 8; j++)
-                if (text[j] < 0x20 || text[j] == '"' || text[j] == '\\') return j;
-        }
+        if (has_special(word)) break;
+        std::memcpy(out + i, &word, 8);
     }
-    for (; i < length; i++)
-        if (text[i] < 0x20 || text[i] == '"' || text[i] == '\\') return i;
-    return length;
+    for (; i < length && !special(text[i]); i++) out[i] = text[i];
+    return i;
+}
+
+int csimdjson_contains(const uint8_t *text, size_t length, const uint8_t *pattern, size_t size) {
+    return memmem(text, length, pattern, size) != nullptr;
 }
 
 ptrdiff_t csimdjson_copy_jsonb(const uint8_t *text, size_t length, uint8_t *out) {
@@ -200,16 +216,17 @@ ptrdiff_t csimdjson_copy_jsonb(const uint8_t *text, size_t length, uint8_t *out)
     while (i < length) {
         uint8_t c = text[i];
         if (c == '"') {
-            size_t start = i++;
+            *to++ = text[i++];
             while (i < length && text[i] != '"') {
-                i += csimdjson_plain_prefix(text + i, length - i);
-                if (i < length && text[i] == '\\') i += 2;
-                else if (i < length && text[i] != '"') i++;
+                size_t plain = csimdjson_copy_plain(text + i, length - i, to);
+                to += plain;
+                i += plain;
+                // An escape goes over as it is, with what it escapes.
+                if (i < length && text[i] == '\\') *to++ = text[i++];
+                else if (i == length || text[i] == '"') continue;
+                if (i < length) *to++ = text[i++];
             }
-            if (i < length) i++;
-            if (i > length) i = length;
-            std::memcpy(to, text + start, i - start);
-            to += i - start;
+            if (i < length) *to++ = text[i++];
         } else if (digit(c) || c == '-') {
             size_t start = i++, digits = digit(c), zeros = 0;
             bool point = false, exponent = false;

@@ -93,8 +93,11 @@ extension JSONObject: Equatable {
 }
 
 /// Equal byte for byte. Swift's `==` also takes texts for equal that differ in their Unicode normalisation.
+@inline(__always)
 func isSameText(_ one: String, _ other: String) -> Bool {
-    one.utf8.count == other.utf8.count && one.utf8.elementsEqual(other.utf8)
+    // Lengths tell most texts apart, and `==` the others; byte for byte only those need be compared that `==` takes
+    // for equal.
+    one.utf8.count == other.utf8.count && one == other && one.utf8.elementsEqual(other.utf8)
 }
 
 /// A text as a key in sets and dictionaries, byte for byte.

@@ -1,3 +1,4 @@
+import CSimdjson
 import Foundation
 
 /// What no request may hold (`requestKeywordDenylist`): keys, values, or pairs of both, at any depth.
@@ -41,38 +42,28 @@ public struct KeywordDenylist: Sendable {
     }
 
     /// - Throws: 105, with the entry that forbids it.
-    public func check(_ object: JSONObject) throws(ParseError) {
-        for entry in entries where contains(object, entry) {
-            throw ParseError(ParseError.Code.invalidKeyName, entry.message)
-        }
-    }
-
     public func check(_ json: JSON) throws(ParseError) {
-        for entry in entries where contains(json, entry) {
-            throw ParseError(ParseError.Code.invalidKeyName, entry.message)
-        }
-    }
-
-    private func contains(_ json: JSON, _ entry: Entry) -> Bool {
         switch json {
-        case .object(let object): return contains(object, entry)
+        case .object(let object): try check(object)
         case .array(let elements):
             for element in elements {
-                if entry.key == nil, matches(element, entry) { return true }
-                if contains(element, entry) { return true }
+                for entry in entries where entry.key == nil && matches(element, entry) { throw refusal(entry) }
+                try check(element)
             }
-            return false
-        default: return false
+        default: break
         }
     }
 
-    private func contains(_ object: JSONObject, _ entry: Entry) -> Bool {
+    public func check(_ object: JSONObject) throws(ParseError) {
         for (key, value) in object.members {
-            if entry.key?.matches(key) ?? true, matches(value, entry) { return true }
-            if contains(value, entry) { return true }
+            for entry in entries where (entry.key?.matches(key) ?? true) && matches(value, entry) {
+                throw refusal(entry)
+            }
+            try check(value)
         }
-        return false
     }
+
+    private func refusal(_ entry: Entry) -> ParseError { ParseError(ParseError.Code.invalidKeyName, entry.message) }
 
     private func matches(_ json: JSON, _ entry: Entry) -> Bool {
         guard let value = entry.value else { return true }
@@ -106,18 +97,11 @@ private enum Pattern: Sendable {
         switch self {
         case .literal(let pattern):
             var text = text
-            return text.withUTF8 { Self.contains($0, pattern) }
+            guard text.utf8.count >= pattern.count else { return false }
+            return text.withUTF8 { csimdjson_contains($0.baseAddress, $0.count, pattern, pattern.count) != 0 }
         case .regex(let regex):
             let whole = NSRange(location: 0, length: text.utf16.count)
             return regex.firstMatch(in: text, range: whole) != nil
-        }
-    }
-
-    private static func contains(_ text: UnsafeBufferPointer<UInt8>, _ pattern: [UInt8]) -> Bool {
-        guard let first = pattern.first else { return true }
-        guard text.count >= pattern.count else { return false }
-        return (0...text.count - pattern.count).contains { start in
-            text[start] == first && text[start..<start + pattern.count].elementsEqual(pattern)
         }
     }
 }

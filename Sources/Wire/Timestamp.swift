@@ -21,49 +21,59 @@ extension Timestamp: CustomStringConvertible {
     }
 
     public var description: String {
-        var bytes: [UInt8] = []
-        write(to: &bytes)
-        return String(decoding: bytes, as: UTF8.self)
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: Self.maxTextLength) { text in
+            guard let start = text.baseAddress else { return "" }
+            let count = write(to: start)
+            return String(decoding: text[..<count], as: UTF8.self)
+        }
     }
 
+    /// How many bytes the text takes at most: with a sign and six digits of the year.
+    static let maxTextLength = 27
+
     /// As JavaScript's `toISOString`: `2024-01-01T00:00:00.000Z`; years before 0 or after 9999 as `±012345`.
-    func write(to bytes: inout [UInt8]) {
-        var (days, remainder) = milliseconds.quotientAndRemainder(dividingBy: Self.day)
-        if remainder < 0 {
+    /// Returns how many bytes it wrote.
+    func write(to out: UnsafeMutablePointer<UInt8>) -> Int {
+        var (days, rest) = milliseconds.quotientAndRemainder(dividingBy: Self.day)
+        if rest < 0 {
             days -= 1
-            remainder += Self.day
+            rest += Self.day
         }
-        var rest = Int(remainder)
-        let (year, month, dayOfMonth) = Self.date(days: Int(days))
+        let (year, month, day) = Self.date(days: Int(days))
+        var end = out
+        func put(_ byte: Unicode.Scalar) {
+            end.pointee = UInt8(ascii: byte)
+            end += 1
+        }
         func digits(_ value: Int, _ count: Int) {
-            var scale = 1
-            for _ in 1..<count { scale *= 10 }
-            while scale > 0 {
-                bytes.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: value / scale % 10))
-                scale /= 10
+            var rest = value
+            for place in stride(from: count - 1, through: 0, by: -1) {
+                end[place] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
+                rest /= 10
             }
+            end += count
         }
-        if (0...9999).contains(year) {
+        if year >= 0, year <= 9999 {
             digits(year, 4)
         } else {
-            bytes.append(year < 0 ? UInt8(ascii: "-") : UInt8(ascii: "+"))
+            put(year < 0 ? "-" : "+")
             digits(abs(year), 6)
         }
-        bytes.append(UInt8(ascii: "-"))
+        let time = Int(rest)
+        put("-")
         digits(month, 2)
-        bytes.append(UInt8(ascii: "-"))
-        digits(dayOfMonth, 2)
-        bytes.append(UInt8(ascii: "T"))
-        digits(rest / 3_600_000, 2)
-        rest %= 3_600_000
-        bytes.append(UInt8(ascii: ":"))
-        digits(rest / 60_000, 2)
-        rest %= 60_000
-        bytes.append(UInt8(ascii: ":"))
-        digits(rest / 1000, 2)
-        bytes.append(UInt8(ascii: "."))
-        digits(rest % 1000, 3)
-        bytes.append(UInt8(ascii: "Z"))
+        put("-")
+        digits(day, 2)
+        put("T")
+        digits(time / 3_600_000, 2)
+        put(":")
+        digits(time / 60_000 % 60, 2)
+        put(":")
+        digits(time / 1000 % 60, 2)
+        put(".")
+        digits(time % 1000, 3)
+        put("Z")
+        return end - out
     }
 
     // Days and dates of the Gregorian calendar: Howard Hinnant, http://howardhinnant.github.io/date_algorithms.html

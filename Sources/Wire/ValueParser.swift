@@ -209,9 +209,9 @@ extension JSONWriter {
 
     /// `{"__type":"Date","iso":"…"}`
     public mutating func date(_ timestamp: Timestamp) {
-        raw("{\"__type\":\"Date\",\"iso\":")
+        raw("{\"__type\":\"Date\",\"iso\":\"")
         self.timestamp(timestamp)
-        raw("}")
+        raw("\"}")
     }
 
     /// `{"__type":"GeoPoint","latitude":…,"longitude":…}`

@@ -30,8 +30,11 @@ size_t csimdjson_print_number(double value, uint8_t *out);
 /// Reads the longest number at the start of the text. Returns how many bytes it took, 0 where there is none.
 size_t csimdjson_read_number(const uint8_t *text, size_t length, double *value);
 
-/// How many bytes at the start of the text stand for themselves within a JSON string.
-size_t csimdjson_plain_prefix(const uint8_t *text, size_t length);
+/// Copies the bytes at the start of the text that stand for themselves within a JSON string. Returns how many.
+size_t csimdjson_copy_plain(const uint8_t *text, size_t length, uint8_t *out);
+
+/// Whether the text holds the pattern.
+int csimdjson_contains(const uint8_t *text, size_t length, const uint8_t *pattern, size_t size);
 
 /// Copies jsonb text as PostgreSQL prints it, as JSON.stringify would print it: no blanks outside strings, numbers
 /// in JavaScript's form. `out` has room for `length` bytes. Returns how many were written, -1 where the text holds
