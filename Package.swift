@@ -40,17 +40,19 @@ let package = Package(
             cxxSettings: [.unsafeFlags(["-O3"])],
             linkerSettings: [.linkedLibrary("simdjson")]),
 
+        .target(name: "CMigrations", path: "Sources/CMigrations"),
+
         // Rooms
         room("Core", ["CLinux"]),
         room("Postgres", ["Core", "CLibPQ"]),
         room("HTTP", ["Core", "CLinux", "CMicrohttpd", "CCurl", "CZlib"]),
         room("Wire", ["CSimdjson"]),
-        room("Schema", ["Core", "Postgres", "Wire"]),
+        room("Schema", ["Core", "Postgres", "Wire", "CMigrations"]),
         room("Store", ["Core", "Postgres", "Wire", "Schema", "CCrypto"]),
         room("Accounts", ["Core", "Postgres", "Wire", "Schema", "Store", "CCrypto", "CCrypt"]),
         room("Server", ["Core", "Postgres", "HTTP", "Wire", "Schema", "Store", "Accounts"]),
         .executableTarget(
-            name: "hermes", dependencies: ["Core", "Postgres", "HTTP", "Server"], path: "Sources/hermes",
+            name: "hermes", dependencies: ["Core", "Postgres", "Wire", "Schema", "Server"], path: "Sources/hermes",
             swiftSettings: rules),
         // The bare server that benchmarks compare with
         .executableTarget(
@@ -63,6 +65,7 @@ let package = Package(
         tests("PostgresTests", ["Core", "Postgres", "TestSupport"]),
         tests("HTTPTests", ["Core", "HTTP"]),
         tests("WireTests", ["Wire"], resources: [.copy("Corpus")]),
+        tests("SchemaTests", ["Core", "Postgres", "Schema", "TestSupport"]),
         tests("OptionsTests", ["Server", "Wire"]),
     ],
     cxxLanguageStandard: .cxx17

@@ -1,2 +1,9 @@
+import Glibc
 import Server
-print(OptionTable.markdown, terminator: "")
+
+do {
+    try await Command(CommandLine.arguments.dropFirst()).run()
+} catch {
+    Console.complain("hermes: \(error)\n")
+    exit(error is OptionFault ? 2 : 1)
+}

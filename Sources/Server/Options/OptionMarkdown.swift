@@ -15,7 +15,7 @@ extension OptionTable {
             An unknown option ends the start with an error; one that is marked *not effective yet* is taken, and named
             in a warning. A member of the file whose name begins with `//` is a comment.
 
-            Secrets are better told in the file or in the environment: every user of a machine can read its command lines.
+            Secrets are better told in the file or in the environment: all users of a machine can read command lines.
 
 
             """

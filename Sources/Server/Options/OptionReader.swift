@@ -5,18 +5,21 @@ extension Options {
     ///
     /// - Parameters:
     ///   - file: the file's content, a JSON object; nil where there is no file.
+    ///   - fileName: named in what is said of the file.
     ///   - environment: `HERMES_…` variables, and `DATABASE_URL`.
     ///   - flags: names as they were typed, without their dashes, in any case: `port`, `masterKeyIps`,
     ///     `master-key-ips`.
     /// - Throws: `OptionFault` that names the option, what is wrong with it and, where a name is unknown, the
     ///   nearest one that is known.
     public init(
-        file: JSON? = nil, environment: [String: String] = [:], flags: [(name: String, value: String)] = []
+        file: JSON? = nil, fileName: String? = nil, environment: [String: String] = [:],
+        flags: [(name: String, value: String)] = []
     ) throws(OptionFault) {
         self.init()
         if let file {
-            guard case .object(let members) = file else { throw OptionFault("the configuration must be a JSON object") }
-            try read(members, prefix: "")
+            do throws(OptionFault) { try read(file) } catch {
+                throw fileName.map { OptionFault("\($0): \(error)") } ?? error
+            }
         }
         for option in OptionTable.groups.flatMap(\.options) {
             for name in [option.name, option.alias].compactMap({ $0 }) {
@@ -34,6 +37,11 @@ extension Options {
     }
 
     // MARK: a configuration file
+
+    private mutating func read(_ file: JSON) throws(OptionFault) {
+        guard case .object(let members) = file else { throw OptionFault("the configuration must be a JSON object") }
+        try read(members, prefix: "")
+    }
 
     private mutating func read(_ object: JSONObject, prefix: String) throws(OptionFault) {
         for member in object.members where !Self.isComment(member.key) {
@@ -140,6 +148,13 @@ extension Options {
 }
 
 extension OptionTable {
+    /// The environment variables that `Options` reads.
+    public static let variables: [String] =
+        ["DATABASE_URL"]
+        + groups.flatMap(\.options).flatMap { option in
+            [option.name, option.alias].compactMap { $0.map(OptionText.variable) }
+        }
+
     /// Names of the options that are objects: what stands before a dot.
     static let sections: [String] = {
         let names = byName.keys.compactMap { name in name.firstIndex(of: ".").map { String(name[..<$0]) } }

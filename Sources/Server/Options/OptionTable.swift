@@ -125,7 +125,7 @@ public enum OptionTable {
         Option("port", \.port, "The port to listen on; 0 for any that is free", in: 0...65535),
         Option("mountPath", \.mountPath, "The path under which the API lies"),
         Option(
-            "serverURL", \.serverURL, "The URL under which the server itself, its applications and hooks reach the API"),
+            "serverURL", \.serverURL, "The URL under which the server's own applications and hooks reach the API"),
         Option(
             "publicServerURL", \.publicServerURL,
             "The URL under which clients reach the API: stands in mails and file URLs"),
@@ -243,7 +243,7 @@ public enum OptionTable {
             "protectedFieldsSaveResponseExempt", \.protectedFieldsSaveResponseExempt,
             "Whether answers to a save show protected fields"),
         Option(
-            "security.enableCheck", \.security.enableCheck, "Whether `/security` tells of weak settings", .notEffective),
+            "security.enableCheck", \.security.enableCheck, "Whether `/security` tells what is weak", .notEffective),
         Option(
             "security.enableCheckLog", \.security.enableCheckLog, "Whether the log tells of them at the start",
             .notEffective),

@@ -1,3 +1,4 @@
+import Glibc
 import Wire
 
 /// What a Hermes server is told at its start, with the defaults that stand where nothing is told.
@@ -37,6 +38,8 @@ public struct Options: Sendable {
     public var dataFolder = ".hermes"
     /// None: one for each core.
     public var workers: Int?
+    /// How many workers there are to be.
+    public var workerCount: Int { workers ?? max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))) }
     public var logLevel = LogLevel.info
     public var logFormat = LogFormat.text
     public var logsFolder: String?
@@ -118,6 +121,11 @@ public struct Options: Sendable {
 
     /// Names of the known options that were told and have no effect in this version: said at the start.
     public internal(set) var notEffective: [String] = []
+
+    /// The file that keys came from, where they were not all told; see `Keys`.
+    public internal(set) var keysFile: String?
+    /// Whether this start has made that file.
+    public internal(set) var keysAreNew = false
 
     /// The defaults.
     public init() {}

@@ -1,0 +1,142 @@
+import Core
+import Glibc
+import Postgres
+import Schema
+import Server
+
+extension Doctor {
+    /// PostgreSQL: the private cluster's, running or not, or the one that the options name.
+    mutating func checkDatabase(_ options: Options) async {
+        if let uri = options.databaseURI { return await checkServer(uri, options, whereToLook: "--database-url") }
+        do {
+            let binaries = try PostgresBinaries.find()
+            good("PostgreSQL", "programs of version \(binaries.majorVersion) in \(binaries.folder)")
+        } catch {
+            return bad("PostgreSQL", "no server programs found", "apt install postgresql, or tell --database-url")
+        }
+        let cluster = options.dataFolder + "/postgres"
+        guard access(cluster + "/PG_VERSION", F_OK) == 0 || errno == EACCES else {
+            return doubtful("database", "the private cluster is not there yet", "the first hermes serve makes it")
+        }
+        if let folder = Self.socketFolder(cluster) {
+            return await checkServer(
+                "host='\(folder)' port=5432 user=postgres dbname=\(PrivateDatabase.name)", options,
+                whereToLook: options.dataFolder + "/postgres.log")
+        }
+        do {
+            // Nobody uses it: started for the time of a look.
+            let server = try PrivateCluster.start(PrivateCluster.Options(dataFolder: options.dataFolder))
+            await checkServer(
+                server.conninfo(database: PrivateDatabase.name), options,
+                whereToLook: options.dataFolder + "/postgres.log")
+            server.stop()
+        } catch {
+            bad("database", "the private cluster does not start: \(error)", "see \(options.dataFolder)/postgres.log")
+        }
+    }
+
+    /// The folder of a running cluster's socket: the fifth line of its postmaster.pid.
+    private static func socketFolder(_ cluster: String) -> String? {
+        guard let text = try? TextFile.read(cluster + "/postmaster.pid") else { return nil }
+        let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+        guard lines.count > 4, let process = Int32(lines[0]), kill(process, 0) == 0 || errno == EPERM else {
+            return nil
+        }
+        return String(lines[4])
+    }
+
+    private struct Answer: Sendable {
+        var version = ""
+        var encoding = ""
+        var isReadOnly = false
+        var maxConnections = 0
+        /// Milliseconds that its clock is ahead of ours.
+        var skew = 0
+        var migrations = Migrator.State.upToDate
+    }
+
+    private mutating func checkServer(_ conninfo: String, _ options: Options, whereToLook: String) async {
+        let worker = Worker(name: "doctor")
+        do {
+            let answer = try await worker.run { _, loop in
+                var configuration = DatabaseConfiguration(conninfo)
+                configuration.waitBound = .seconds(5)
+                let database = Database(loop: loop, configuration: configuration)
+                do {
+                    let answer = try await Self.ask(database)
+                    await database.close()
+                    return answer
+                } catch {
+                    await database.close()
+                    throw error
+                }
+            }
+            judge(answer, options)
+        } catch let error as PostgresError where error.sqlState == "3D000" && options.databaseURI == nil {
+            doubtful("database", "the private cluster is there, its database not yet", "hermes serve makes it")
+        } catch {
+            bad(
+                "database", "not reached: \(error)",
+                "see that PostgreSQL runs and lets this user in; look at \(whereToLook)")
+        }
+        await worker.stop()
+    }
+
+    private static func ask(_ database: Database) async throws -> Answer {
+        try await database.ping()
+        let before = now()
+        let rows = try await database.read(
+            """
+            SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint, current_setting('server_version'),
+                current_setting('server_encoding'), current_setting('max_connections')::bigint,
+                pg_is_in_recovery() OR current_setting('default_transaction_read_only') = 'on'
+            """)
+        let after = now()
+        return Answer(
+            version: rows.string(0, 1), encoding: rows.string(0, 2), isReadOnly: rows.bool(0, 4),
+            maxConnections: Int(rows.int(0, 3)), skew: Int(rows.int(0, 0) - (before + after) / 2),
+            migrations: try await Migrator().state(database))
+    }
+
+    private mutating func judge(_ answer: Answer, _ options: Options) {
+        let major = Int(answer.version.prefix { $0.isNumber }) ?? 0
+        let version = "PostgreSQL \(answer.version.prefix { $0 != " " })"
+        if major < 15 {
+            bad("database", "\(version) is too old", "take PostgreSQL 15 or newer")
+        } else if answer.encoding != "UTF8" {
+            bad("database", "\(version), encoding \(answer.encoding)", "make a database with ENCODING 'UTF8'")
+        } else if answer.isReadOnly {
+            bad("database", "\(version) takes no writes", "name the primary, not a replica, in --database-url")
+        } else {
+            good("database", "\(version) answers")
+        }
+        let needed =
+            options.workerCount
+            * (options.database.sharedConnections + options.database.ownedConnections + 1)
+        if needed > answer.maxConnections - 3 {
+            doubtful(
+                "connections", "up to \(needed) are wanted, PostgreSQL allows \(answer.maxConnections)",
+                "raise max_connections, or lower database.ownedConnections")
+        }
+        if abs(answer.skew) > 1000 {
+            bad("clock", "PostgreSQL's is \(answer.skew) ms ahead", "set the time of both machines by NTP")
+        } else {
+            good("clock", "within \(max(1, abs(answer.skew))) ms of PostgreSQL's")
+        }
+        switch answer.migrations {
+        case .upToDate: good("migrations", "all \(Migration.all.count) applied")
+        case .behind(let count): doubtful("migrations", "\(count) not applied yet", "hermes serve applies them")
+        case .ahead(let found, let known):
+            bad(
+                "migrations", "the database has number \(found), this program knows \(known)",
+                "run the newer Hermes, or restore the backup made before it ran")
+        }
+    }
+
+    /// Milliseconds since 1970.
+    private static func now() -> Int64 {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
+    }
+}
