@@ -15,12 +15,15 @@ final class Command {
     var isAbandoned = false
 
     // What the shared pool keeps of a read.
-    /// When it was handed in.
+    /// When it was handed in, or moved.
     var since: UInt64 = 0
     /// How many connections have it in flight.
     var copies = 0
-    /// How many times it was sent.
-    var attempts = 0
+    /// How many times it failed, though not by its own fault.
+    var failures = 0
+    /// How often it was stuck behind a slow one and sent once more elsewhere.
+    var moves = 0
+    var isInBacklog = false
 
     enum Outcome {
         case rows(Rows)

@@ -5,8 +5,11 @@ import Glibc
 /// Making a connection without holding up the worker: PQconnectStart, PQconnectPoll, then the session's settings.
 extension Connection {
     func connect() {
+        // A peer that vanished without a word is noticed within half a minute. What stands first is only a default.
         let pairs = [
-            ("dbname", configuration.conninfo), ("fallback_application_name", configuration.applicationName),
+            ("keepalives_idle", "10"), ("keepalives_interval", "5"), ("keepalives_count", "3"),
+            ("tcp_user_timeout", "20000"), ("dbname", configuration.conninfo),
+            ("fallback_application_name", configuration.applicationName),
             ("client_encoding", "UTF8"),
         ]
         let keys = pairs.map { strdup($0.0) } + [nil]

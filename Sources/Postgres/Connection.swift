@@ -25,7 +25,9 @@ final class Connection {
     var handle: OpaquePointer?
     var watch: Loop.Watch?
     var connectTimer: Loop.Timer?
-    /// Set while COPY has the connection to itself: resumed when the socket is ready.
+    /// COPY has the connection to itself; still true when it was left in the middle.
+    var isCopying = false
+    /// Resumed when the socket is ready, while a COPY waits for it.
     var copyWaiter: Waiter?
     /// Called for each notification.
     var onNotification: ((_ channel: String, _ payload: String) -> Void)?
@@ -57,7 +59,7 @@ final class Connection {
     }
 
     var count: Int { inFlight.count }
-    var isIdle: Bool { phase == .ready && inFlight.isEmpty && copyWaiter == nil }
+    var isIdle: Bool { phase == .ready && inFlight.isEmpty && !isCopying }
     var isInTransaction: Bool {
         guard let handle else { return false }
         return PQtransactionStatus(handle) != PQTRANS_IDLE
@@ -75,6 +77,7 @@ final class Connection {
         let name: String?
         var done = 0
         var endsRound = false
+        var parseSucceeded = false
         var rows: Rows?
         var error: PostgresError?
     }
@@ -105,24 +108,38 @@ final class Connection {
         var name: String?
         command.prefix.forEach(plain)
         if let statement = command.statement {
-            if PQtransactionStatus(handle) != PQTRANS_INERROR { prepared.takeDropped().forEach { plain("DEALLOCATE \($0)") } }
-            let entry = prepared.find(statement)
-            if entry.isNew {
-                parseStep = steps
-                ok = ok && PQsendPrepare(handle, entry.name, statement.text, 0, nil) == 1
-                steps += 1
+            if PQtransactionStatus(handle) != PQTRANS_INERROR {
+                prepared.takeDropped().forEach { plain("DEALLOCATE \($0)") }
             }
-            name = entry.name
-            ok = ok
-                && PQsendQueryPrepared(
-                    handle, entry.name, buffer.count, buffer.values, buffer.lengths, buffer.formats, 1) == 1
+            func sendPrepared(_ name: String) -> Bool {
+                PQsendQueryPrepared(
+                    handle, name, buffer.count, buffer.values, buffer.lengths, buffer.formats, 1) == 1
+            }
+            switch prepared.find(statement) {
+            case .prepared(let known):
+                name = known
+                ok = ok && sendPrepared(known)
+            case .new(let new):
+                name = new
+                parseStep = steps
+                steps += 1
+                ok = ok && PQsendPrepare(handle, new, statement.text, 0, nil) == 1 && sendPrepared(new)
+            case .uncertain:
+                ok =
+                    ok
+                    && PQsendQueryParams(
+                        handle, statement.text, buffer.count, nil, buffer.values, buffer.lengths, buffer.formats, 1)
+                        == 1
+            }
             steps += 1
             buffer.shrink()
         }
         if inFlight.isEmpty { headSince = loop.now }
         inFlight.append(Sent(command: command, steps: steps, parseStep: parseStep, name: name))
         hasUnsynced = true
-        guard ok else { return lose(PostgresError(.connectionLost(mayHaveRun: false), PostgresError.message(of: handle))) }
+        guard ok else {
+            return lose(PostgresError(.connectionLost(mayHaveRun: false), PostgresError.message(of: handle)))
+        }
     }
 
     /// Asks the server to answer what was sent so far without waiting for the end of the round.
@@ -146,11 +163,6 @@ final class Connection {
         guard let handle else { return }
         // A failed write shows itself when reading, with the server's last words if there are any.
         watch?.update(PQflush(handle) == 1 ? [.read, .write] : .read)
-    }
-
-    /// Forgets that a statement is prepared, after an error that says so.
-    func forget(_ statement: Statement, after error: PostgresError) {
-        if error.sqlState == "26000" { prepared.forgetAll() } else { prepared.drop(statement) }
     }
 
     // MARK: receiving
@@ -226,7 +238,10 @@ final class Connection {
             PQclear(result)
             inFlight.updateFirst { $0.done += 1 }
         }
-        if sent.done == sent.parseStep, let statement = sent.command.statement { prepared.confirm(statement) }
+        if sent.done == sent.parseStep, let statement = sent.command.statement, let name = sent.name {
+            inFlight.updateFirst { $0.parseSucceeded = true }
+            prepared.settle(statement, name: name, succeeded: true)
+        }
         finishFirstUnlessItEndsRound()
     }
 
@@ -242,13 +257,19 @@ final class Connection {
         if inFlight.isEmpty { idleSince = loop.now }
         let outcome: Command.Outcome
         if let error = sent.error {
-            if sent.parseStep >= 0, let statement = sent.command.statement { prepared.dropUnlessConfirmed(statement) }
-            outcome = .failed(error, wasStale: error.meansPlanIsStale && sent.parseStep < 0)
+            let wasPrepared = sent.name != nil && sent.parseStep < 0
+            outcome = .failed(error, wasStale: wasPrepared && error.meansPlanIsStale)
         } else if let rows = sent.rows {
             outcome = .rows(rows)
         } else {
-            if sent.parseStep >= 0, let statement = sent.command.statement { prepared.dropUnlessConfirmed(statement) }
             outcome = .skipped
+        }
+        if let statement = sent.command.statement, let name = sent.name {
+            if case .failed(let error, wasStale: true) = outcome {
+                prepared.forget(statement, name: name, serverForgot: error.sqlState == "26000")
+            } else if sent.rows == nil, sent.parseStep >= 0 {
+                prepared.settle(statement, name: name, succeeded: sent.parseSucceeded)
+            }
         }
         if sent.command.onDone != nil {
             sent.command.finish(outcome)

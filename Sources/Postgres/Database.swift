@@ -37,10 +37,7 @@ public final class Database {
             defer { owned.release(connection) }
             connection.run(command)
             try await command.waiter.wait()
-            if case .failed(let error, wasStale: true) = command.outcome, attempts < 3 {
-                connection.forget(statement, after: error)
-                continue
-            }
+            if case .failed(_, wasStale: true) = command.outcome, attempts < 3 { continue }
             return try command.rows()
         }
     }

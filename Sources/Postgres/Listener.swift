@@ -71,11 +71,13 @@ final class Listener: ConnectionOwner {
 
     private func beginListening(_ connection: Connection) {
         let sent = Loop.monotonicNow()
-        let quoted = channels.keys.map { "\"\($0.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\""))\"" }
+        let quoted = channels.keys.map { "\"" + $0.flatMap { $0 == "\"" ? [$0, $0] : [$0] } + "\"" }
         let command = Command(prefix: quoted.map { "LISTEN \($0)" }, nil) { [weak self] outcome in
             guard let self, let connection = self.connection else { return }
             guard case .rows = outcome else {
-                return loop.schedule(after: 0) { connection.lose(PostgresError(.unavailable, "LISTEN failed")) }.ignore()
+                // Not within the connection's own call.
+                loop.schedule(after: 0) { connection.lose(PostgresError(.unavailable, "LISTEN failed")) }
+                return
             }
             heard = sent
             isSure = true
@@ -131,10 +133,6 @@ final class Listener: ConnectionOwner {
         guard !isClosed else { return }
         timer = loop.schedule(after: backoff.delay()) { [weak self] in self?.connect() }
     }
-}
-
-extension Loop.Timer {
-    fileprivate func ignore() {}
 }
 
 extension Database {

@@ -82,7 +82,7 @@ final class OwnedPool: ConnectionOwner {
 
     /// Takes a connection back, in whatever state it is.
     func release(_ connection: Connection) {
-        guard connection.phase == .ready, !isClosed, !connection.isBloated, connection.copyWaiter == nil else {
+        guard connection.phase == .ready, !isClosed, !connection.isBloated, !connection.isCopying else {
             return discard(connection)
         }
         if connection.count > 0 || connection.isInTransaction || connection.cancels.underWay > 0 {
@@ -111,10 +111,7 @@ final class OwnedPool: ConnectionOwner {
                 Command(prefix: ["ROLLBACK"], nil) { [weak self, weak connection] outcome in
                     limit.cancel()
                     guard let self, let connection else { return }
-                    // Its round has not ended yet as far as the connection knows: go on in a later turn.
-                    loop.schedule(after: 0) { [weak self] in
-                        if case .rows = outcome { self?.release(connection) } else { self?.discard(connection) }
-                    }
+                    if case .rows = outcome { release(connection) } else { discard(connection) }
                 })
         }
         if connection.count > 0 { connection.cancelCurrent(rollBack) } else { rollBack() }

@@ -113,7 +113,7 @@ final class ParameterBuffer {
         case .int(let value): append(String(value))
         case .double(let value): append(value.description)
         case .bool(let value): append(UInt8(ascii: value ? "t" : "f"))
-        case .timestamp(let value): append(Timestamp.text(milliseconds: value))
+        case .timestamp(let value): append(TimestampText.make(milliseconds: value))
         case .textArray(let values):
             try appendList(values) { value in
                 guard let value else { return append("NULL") }
@@ -155,9 +155,8 @@ final class ParameterBuffer {
     private func appendChecked(_ value: String) throws {
         let start = used
         append(value)
-        guard used == start || memchr(bytes.baseAddress! + start, 0, used - start) == nil else {
-            throw Self.containsNUL
-        }
+        guard let base = bytes.baseAddress, used > start else { return }
+        guard memchr(base + start, 0, used - start) == nil else { throw Self.containsNUL }
     }
 
     private func append(_ value: String) {
@@ -168,7 +167,7 @@ final class ParameterBuffer {
     private func append(_ value: UnsafeRawBufferPointer) {
         guard let source = value.baseAddress, !value.isEmpty else { return }
         reserve(value.count)
-        memcpy(bytes.baseAddress! + used, source, value.count)
+        bytes.baseAddress?.advanced(by: used).copyMemory(from: source, byteCount: value.count)
         used += value.count
     }
 

@@ -14,7 +14,8 @@ public struct PostgresBinaries: Sendable, Hashable {
             return try PostgresBinaries(folder: "\(debian)/\(version)/bin")
         }
         let path = getenv("PATH").map { String(cString: $0) } ?? ""
-        for folder in path.split(separator: ":") where isProgram("\(folder)/postgres") && isProgram("\(folder)/initdb") {
+        for folder in path.split(separator: ":") where isProgram("\(folder)/postgres") && isProgram("\(folder)/initdb")
+        {
             return try PostgresBinaries(folder: String(folder))
         }
         throw ChildProcess.Failure(

@@ -14,12 +14,19 @@ struct PreparedStatements {
 
     init(limit: Int) { self.limit = max(limit, 1) }
 
-    /// The statement's name on the server; `isNew` where it must be prepared first.
-    mutating func find(_ statement: Statement) -> (name: String, isNew: Bool) {
+    enum Found {
+        case prepared(name: String)
+        /// To be prepared now, under this name.
+        case new(name: String)
+        /// Its Parse is on the way and may yet fail: what is sent meanwhile must not rely on it.
+        case uncertain
+    }
+
+    mutating func find(_ statement: Statement) -> Found {
         uses += 1
         if let entry = entries[statement] {
             entry.lastUse = uses
-            return (entry.name, false)
+            return entry.isConfirmed ? .prepared(name: entry.name) : .uncertain
         }
         if entries.count >= limit, let oldest = entries.min(by: { $0.value.lastUse < $1.value.lastUse }) {
             drop(oldest.key)
@@ -28,26 +35,30 @@ struct PreparedStatements {
         let entry = Entry(name: "s\(names)")
         entry.lastUse = uses
         entries[statement] = entry
-        return (entry.name, true)
+        return .new(name: entry.name)
     }
 
-    /// The server has prepared it.
-    func confirm(_ statement: Statement) { entries[statement]?.isConfirmed = true }
+    /// The Parse of a statement was answered.
+    mutating func settle(_ statement: Statement, name: String, succeeded: Bool) {
+        guard let entry = entries[statement], entry.name == name else { return }
+        if succeeded { entry.isConfirmed = true } else { entries[statement] = nil }
+    }
 
-    /// Forgets a statement whose Parse did not come to pass.
-    mutating func dropUnlessConfirmed(_ statement: Statement) {
-        if let entry = entries[statement], !entry.isConfirmed { entries[statement] = nil }
+    /// Forgets a statement that the server can't use any more: all of them when it has forgotten this one (DISCARD,
+    /// DEALLOCATE ALL).
+    mutating func forget(_ statement: Statement, name: String, serverForgot: Bool) {
+        guard entries[statement]?.name == name else { return }
+        if serverForgot {
+            entries = entries.filter { !$0.value.isConfirmed }
+            dropped.removeAll()
+        } else {
+            drop(statement)
+        }
     }
 
     /// Forgets a statement; the server is told with the next one.
-    mutating func drop(_ statement: Statement) {
+    private mutating func drop(_ statement: Statement) {
         if let entry = entries.removeValue(forKey: statement) { dropped.append(entry.name) }
-    }
-
-    /// The server has forgotten them all.
-    mutating func forgetAll() {
-        entries.removeAll()
-        dropped.removeAll()
     }
 
     /// Names to deallocate now.

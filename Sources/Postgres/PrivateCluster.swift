@@ -83,6 +83,12 @@ public final class PrivateCluster: Sendable {
         lock.release()
     }
 
+    /// Lets go of the folder and leaves the server running, as when this program is killed; for tests of recovery.
+    package func abandon() {
+        server.forget()
+        lock.release()
+    }
+
     /// Runs SQL on a connection of its own, blocking; for setting up.
     public func execute(_ sql: String, database: String = "postgres") throws {
         let handle = PQconnectdb(conninfo(database: database))
@@ -103,7 +109,9 @@ public final class PrivateCluster: Sendable {
 
     /// Makes a database unless it is there.
     public func createDatabase(_ name: String) throws {
-        do { try execute("CREATE DATABASE \"\(name)\"") } catch let error as PostgresError where error.sqlState == "42P04" {}
+        do { try execute("CREATE DATABASE \"\(name)\"") } catch let error as PostgresError
+            where error.sqlState == "42P04"
+        {}
     }
 
     private static func initialize(

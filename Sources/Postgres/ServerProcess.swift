@@ -76,7 +76,8 @@ final class ServerProcess: Sendable {
     /// postmaster.pid: process, data folder, start time, port, socket folder, address, shared memory, status
     /// (PostgreSQL's utils/pidfile.h).
     private func isReady(_ processID: Int32) -> Bool {
-        let lines = (files.readFile(files.postmasterFile) ?? "").split(separator: "\n", omittingEmptySubsequences: false)
+        let lines = (files.readFile(files.postmasterFile) ?? "").split(
+            separator: "\n", omittingEmptySubsequences: false)
         return lines.count >= 8 && Int32(lines[0]) == processID && lines[7].hasPrefix("ready")
     }
 
@@ -87,6 +88,8 @@ final class ServerProcess: Sendable {
             if child.wait(seconds: seconds) != nil { return }
         }
     }
+
+    func forget() { child.withLock { $0 = nil } }
 
     /// Ends a postmaster that outlived the program that started it, and removes a postmaster.pid whose process is
     /// gone or another program. The folder's lock is held, so no other Hermes is using it.

@@ -35,7 +35,7 @@ final class SharedPool: ConnectionOwner {
     func run(_ command: Command) async throws -> Rows {
         guard !isClosed else { throw PostgresError(.closed, "the database is closed") }
         command.since = loop.now
-        backlog.append(command)
+        append(command)
         do { try await command.waiter.wait() } catch {
             // Cancelled: if the read still runs after a while, the timer cancels it on the server.
             command.isAbandoned = true
@@ -73,8 +73,8 @@ final class SharedPool: ConnectionOwner {
             }
             guard let connection = leastBusy() else { break }
             _ = backlog.popFirst()
+            command.isInBacklog = false
             command.copies += 1
-            command.attempts += 1
             // What is sent must come back while later reads of the same round run.
             connection.requestFlush()
             connection.send(command)
@@ -127,12 +127,20 @@ final class SharedPool: ConnectionOwner {
     }
 
     private func inspect() {
+        var running: [ObjectIdentifier] = []
         for connection in connections where connection.phase == .ready {
             if isSlow(connection) {
-                sendElsewhere(connection.commandsBehindFirst)
-                if connection.first?.isAbandoned == true, connection.cancels.underWay == 0 {
-                    connection.cancelCurrent()
+                let limit = configuration.statementTimeout.nanoseconds
+                if limit > 0, loop.now &- connection.headSince > limit + 5_000_000_000 {
+                    connection.lose(PostgresError(.timeout, "PostgreSQL did not end a read at its statement_timeout"))
+                    continue
                 }
+                sendElsewhere(connection.commandsBehindFirst)
+                guard let first = connection.first else { continue }
+                // Nobody waits for it, or another connection runs it as well.
+                let isNeedless = first.isDone || running.contains(ObjectIdentifier(first))
+                running.append(ObjectIdentifier(first))
+                if isNeedless, connection.cancels.underWay == 0 { connection.cancelCurrent() }
             } else if connection.isIdle {
                 let surplus = connections.count > configuration.sharedConnections
                 let idle = loop.now &- connection.idleSince > configuration.idleLimit.nanoseconds
@@ -142,6 +150,7 @@ final class SharedPool: ConnectionOwner {
         let oldest = loop.now &- min(loop.now, configuration.waitBound.nanoseconds)
         while let command = backlog.first, command.isDone || command.since < oldest {
             _ = backlog.popFirst()
+            command.isInBacklog = false
             guard !command.isDone, command.copies == 0 else { continue }
             command.fail(waitedTooLong())
         }
@@ -154,9 +163,17 @@ final class SharedPool: ConnectionOwner {
 
     /// Sends reads that are stuck behind a slow one once more.
     private func sendElsewhere(_ stuck: [Command]) {
-        let movable = stuck.filter { !$0.isDone && $0.onDone == nil && $0.copies == 1 && $0.attempts < 3 }
+        let movable = stuck.filter {
+            // Where it was sent last it may be about to run: each time it is given twice as long.
+            !$0.isDone && $0.onDone == nil && !$0.isInBacklog
+                && loop.now &- $0.since > slowRead << UInt64(min($0.moves, 10))
+        }
         guard !movable.isEmpty else { return }
-        movable.forEach { $0.since = loop.now }
+        for command in movable {
+            command.moves += 1
+            command.since = loop.now
+            command.isInBacklog = true
+        }
         backlog.prepend(contentsOf: movable)
     }
 
@@ -177,15 +194,21 @@ final class SharedPool: ConnectionOwner {
         switch outcome {
         case .rows: break
         case .failed(let error, let wasStale):
-            if wasStale, let statement = command.statement { connection.forget(statement, after: error) }
-            if wasStale || connection.mayBeStray(error), command.attempts < 4 { return sendAgain(command) }
+            command.failures += 1
+            if wasStale || connection.mayBeStray(error), command.failures < 4 { return sendAgain(command) }
         case .skipped: return sendAgain(command)
         }
         command.finish(outcome)
     }
 
     private func sendAgain(_ command: Command) {
-        if command.copies == 0 { backlog.append(command) }
+        if command.copies == 0 { append(command) }
+    }
+
+    private func append(_ command: Command) {
+        guard !command.isInBacklog else { return }
+        command.isInBacklog = true
+        backlog.append(command)
     }
 
     func connection(
@@ -197,7 +220,8 @@ final class SharedPool: ConnectionOwner {
             command.copies -= 1
             guard !command.isDone, command.copies == 0 else { continue }
             // A read may run twice; a read that ends its connection must not do so for ever.
-            if command.attempts < 3 { backlog.append(command) } else { command.fail(error) }
+            command.failures += 1
+            if command.failures < 3 { append(command) } else { command.fail(error) }
         }
         startTimer()
     }

@@ -24,17 +24,15 @@ public final class Transaction {
     /// COMMIT was sent.
     private(set) var commitWasSent = false
     private var isInterrupted = false
-    private var releases: () -> Void
 
     init(connection: Connection, pool: OwnedPool, begin: String) {
         self.connection = connection
         self.pool = pool
         pending = [begin]
-        releases = {}
     }
 
     /// False once the body has ended, or the connection is gone.
-    public var isOpen: Bool { !hasEnded && !isInterrupted && connection.phase == .ready }
+    public var isOpen: Bool { !hasEnded && !isInterrupted && !connection.isCopying && connection.phase == .ready }
 
     /// Runs a statement in this transaction.
     public func execute(_ statement: Statement, _ parameters: [Parameter] = []) async throws -> Rows {
@@ -74,7 +72,9 @@ public final class Transaction {
         return result
     }
 
-    func flushPending() async throws {
+    /// Sees to it that the transaction has begun on the server.
+    func prepareForCopy() async throws {
+        guard isOpen else { throw PostgresError(.closed, "the transaction has ended") }
         guard !pending.isEmpty else { return }
         _ = try await perform(Command(prefix: takePending(), nil))
     }
@@ -124,7 +124,6 @@ public final class Transaction {
         }
         switch command.outcome {
         case .failed(var error, let wasStale):
-            if wasStale, let statement = command.statement { connection.forget(statement, after: error) }
             if wasStale || error.isRetryableConflict { lostRace = true }
             if case .connectionLost = error.kind {
                 lostConnection = !commitWasSent

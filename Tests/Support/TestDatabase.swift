@@ -29,7 +29,7 @@ public final class TestDatabase: Sendable {
 
     /// Makes a database, empty or as the template left its own. About 30 ms.
     public static func make(template: Template? = nil) async throws -> TestDatabase {
-        let cluster = TestCluster.shared
+        let cluster = try await blocking { TestCluster.shared }
         let name = "test_\(counter.add(1, ordering: .relaxed).newValue)"
         var source = "template0"
         if let template {
@@ -37,7 +37,7 @@ public final class TestDatabase: Sendable {
             let task = templates.withLock { templates in
                 if let task = templates[template.name] { return task }
                 let task = Task {
-                    try cluster.createDatabase("template_\(template.name)")
+                    try await blocking { try cluster.createDatabase("template_\(template.name)") }
                     try await template.prepare(cluster.conninfo(database: "template_\(template.name)"))
                 }
                 templates[template.name] = task
@@ -46,7 +46,8 @@ public final class TestDatabase: Sendable {
             try await task.value
         }
         // Copying through the WAL is the faster way for a small template.
-        try cluster.execute("CREATE DATABASE \(name) TEMPLATE \(source) STRATEGY wal_log")
+        let sql = "CREATE DATABASE \(name) TEMPLATE \(source) STRATEGY wal_log"
+        try await blocking { try cluster.execute(sql) }
         return TestDatabase(name: name, cluster: cluster)
     }
 
@@ -55,7 +56,10 @@ public final class TestDatabase: Sendable {
     public var configuration: DatabaseConfiguration { DatabaseConfiguration(conninfo) }
 
     /// Runs SQL, several statements if need be, on a connection of its own.
-    public func execute(_ sql: String) throws { try cluster.execute(sql, database: name) }
+    public func execute(_ sql: String) async throws {
+        let (name, cluster) = (name, cluster)
+        try await blocking { try cluster.execute(sql, database: name) }
+    }
 
     /// Runs `body` on a new worker with a `Database` of its own, closed afterwards.
     public func withDatabase<R: Sendable>(
@@ -81,5 +85,9 @@ public final class TestDatabase: Sendable {
         return result
     }
 
-    deinit { try? cluster.execute("DROP DATABASE IF EXISTS \(name) WITH (FORCE)") }
+    deinit {
+        // Dropping waits for every backend of the server to take notice.
+        let (name, cluster) = (name, cluster)
+        startThread { try? cluster.execute("DROP DATABASE IF EXISTS \(name) WITH (FORCE)") }
+    }
 }

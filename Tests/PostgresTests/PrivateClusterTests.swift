@@ -1,0 +1,164 @@
+import Core
+import Foundation
+import Postgres
+import TestSupport
+import Testing
+
+/// The server that `hermes serve` makes for itself.
+@Suite struct PrivateClusterTests {
+    private func withFolder<R>(_ body: (String) async throws -> R) async throws -> R {
+        let folder = "/tmp/hermes-cluster-\(UInt32.random(in: 0 ... .max))"
+        mkdir(folder, 0o755)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        return try await body(folder)
+    }
+
+    private func start(_ folder: String) async throws -> PrivateCluster {
+        let options = durable(folder)
+        return try await blocking { try PrivateCluster.start(options) }
+    }
+
+    private func durable(_ folder: String) -> PrivateCluster.Options {
+        var options = PrivateCluster.Options(dataFolder: folder)
+        options.settings["shared_buffers"] = "16MB"
+        return options
+    }
+
+    @Test func anotherProgramInTheSameFolderIsRefused() async throws {
+        try await withFolder { folder in
+            let cluster = try await start(folder)
+            #expect(cluster.isRunning)
+            do {
+                _ = try await start(folder)
+                Issue.record("two programs use one folder")
+            } catch let error as PrivateCluster.Failure {
+                #expect(error.description.contains("in use by another Hermes (process \(getpid()))"))
+            }
+            try await blocking { try cluster.createDatabase("forum") }
+            try await blocking { try cluster.createDatabase("forum") }
+            try await blocking { cluster.stop() }
+            #expect(!cluster.isRunning)
+            // The data is there the next time.
+            let again = try await start(folder)
+            try await blocking { try again.execute("SELECT 1", database: "forum") }
+            try await blocking { again.stop() }
+        }
+    }
+
+    @Test func aClusterOfAnotherVersionIsRefused() async throws {
+        try await withFolder { folder in
+            mkdir(folder + "/postgres", 0o755)
+            try "12\n".write(toFile: folder + "/postgres/PG_VERSION", atomically: true, encoding: .utf8)
+            do {
+                _ = try await start(folder)
+                Issue.record("version 12 was started")
+            } catch let error as PrivateCluster.Failure {
+                #expect(error.description.contains("belongs to PostgreSQL 12"))
+            }
+        }
+    }
+
+    @Test func aFolderClosedToTheServersUserIsNamed() async throws {
+        guard geteuid() == 0 else { return }
+        try await withFolder { folder in
+            mkdir(folder + "/closed", 0o700)
+            do {
+                _ = try await start(folder + "/closed/data")
+                Issue.record("the folder is closed")
+            } catch let error as PrivateCluster.Failure {
+                #expect(error.description.contains("may not enter \(folder)/closed"))
+            }
+        }
+    }
+
+    @Test func aFolderWithALongNameHasItsSocketElsewhere() async throws {
+        try await withFolder { folder in
+            let long = folder + "/" + String(repeating: "deep/", count: 20) + "data"
+            let cluster = try await start(long)
+            try await blocking { try cluster.execute("SELECT 1") }
+            #expect(cluster.socketFolder.hasPrefix("/tmp/hermes-"))
+            try await blocking { cluster.stop() }
+            #expect(access(cluster.socketFolder, F_OK) != 0)
+        }
+    }
+
+    @Test func aServerThatOutlivedItsProgramIsReplaced() async throws {
+        try await withFolder { folder in
+            let first = try await start(folder)
+            try await blocking { try first.execute("CREATE TABLE kept (id int); INSERT INTO kept VALUES (1)") }
+            let orphan = first.processID
+            first.abandon()
+            let second = try await start(folder)
+            #expect(second.processID != orphan)
+            try await blocking { try second.execute("INSERT INTO kept VALUES (2)") }
+            try await blocking { second.stop() }
+        }
+    }
+
+    @Test func noAcknowledgedWriteIsLostWhenTheServerIsKilledUnderLoad() async throws {
+        try await withFolder { folder in
+            let cluster = try await start(folder)
+            try await blocking { try cluster.execute("CREATE TABLE entry (id int8 PRIMARY KEY)") }
+            let worker = Worker(name: "load")
+            try await worker.run { _, loop in
+                var configuration = DatabaseConfiguration(cluster.conninfo())
+                configuration.waitBound = .seconds(20)
+                let database = Database(loop: loop, configuration: configuration)
+                let load = Load()
+                let done = Waiter()
+                loop.spawn {
+                    _ = await loop.concurrently(32) { _ in
+                        while !load.isOver {
+                            load.next += 1
+                            let id = load.next
+                            do {
+                                if id % 3 == 0 {
+                                    try await database.transaction { transaction in
+                                        _ = try await transaction.execute("INSERT INTO entry VALUES ($1)", [.int(id)])
+                                    }
+                                } else {
+                                    _ = try await database.write("INSERT INTO entry VALUES ($1)", [.int(id)])
+                                }
+                                load.acknowledged.append(id)
+                            } catch {
+                                load.failed += 1
+                                try await loop.sleep(nanoseconds: 5_000_000)
+                            }
+                            _ = try? await database.read("SELECT id FROM entry WHERE id = $1", [.int(id)])
+                        }
+                    }
+                    done.resume()
+                }
+                for signal in [SIGKILL, SIGQUIT, SIGINT] {
+                    let before = load.acknowledged.count
+                    let busy = try await eventually(loop) { load.acknowledged.count > before + 200 }
+                    #expect(busy)
+                    kill(cluster.processID, signal)
+                    // Restarting blocks, so it happens beside the worker.
+                    try await blocking { try cluster.restart() }
+                }
+                let before = load.acknowledged.count
+                let busy = try await eventually(loop) { load.acknowledged.count > before + 200 }
+                #expect(busy)
+                load.isOver = true
+                try await done.wait()
+
+                let stored = try await database.read("SELECT id FROM entry")
+                let ids = Set((0..<stored.count).map { stored.int($0, 0) })
+                let lost = load.acknowledged.filter { !ids.contains($0) }
+                #expect(lost.isEmpty)
+                #expect(load.failed > 0)
+                await database.close()
+            }
+            await worker.stop()
+            try await blocking { cluster.stop() }
+        }
+    }
+
+    private final class Load {
+        var next: Int64 = 0
+        var acknowledged: [Int64] = []
+        var failed = 0
+        var isOver = false
+    }
+}
