@@ -1,3 +1,5 @@
+import Glibc
+
 /// A JSON document as Parse clients send it. Numbers are doubles, as in JavaScript.
 public enum JSON: Sendable {
     case null
@@ -93,11 +95,20 @@ extension JSONObject: Equatable {
 }
 
 /// Equal byte for byte. Swift's `==` also takes texts for equal that differ in their Unicode normalisation.
-@inline(__always)
 func isSameText(_ one: String, _ other: String) -> Bool {
-    // Lengths tell most texts apart, and `==` the others; byte for byte only those need be compared that `==` takes
-    // for equal.
-    one.utf8.count == other.utf8.count && one == other && one.utf8.elementsEqual(other.utf8)
+    guard one.utf8.count == other.utf8.count else { return false }
+    return withBytes(of: one) { first in
+        withBytes(of: other) { second in
+            guard let first = first.baseAddress, let second = second.baseAddress else { return true }
+            return memcmp(first, second, one.utf8.count) == 0
+        }
+    }
+}
+
+/// The bytes of a text, where they lie if they can be read there.
+func withBytes<Result>(of text: String, _ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
+    if let result = text.utf8.withContiguousStorageIfAvailable(body) { return result }
+    return Array(text.utf8).withUnsafeBufferPointer(body)
 }
 
 /// A text as a key in sets and dictionaries, byte for byte.

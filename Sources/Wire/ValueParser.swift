@@ -1,3 +1,5 @@
+import Glibc
+
 extension Value {
     /// Where a value is to go.
     public enum Use: Sendable {
@@ -118,7 +120,9 @@ enum Polygon {
 
 /// What can be stored as text and as JSON.
 enum Storable {
-    static func isStorable(_ text: String) -> Bool { !text.utf8.contains(0) }
+    static func isStorable(_ text: String) -> Bool {
+        withBytes(of: text) { bytes in bytes.baseAddress.map { memchr($0, 0, bytes.count) == nil } ?? true }
+    }
 
     static func check(_ text: String) throws(ParseError) {
         guard isStorable(text) else { throw .null }
