@@ -17,6 +17,8 @@ public final class HTTPResponder {
     }
 
     public let request: HTTPRequest
+    /// The loop that the request lives on.
+    public var loop: Loop { server.loop }
     /// Whether an answer has been given.
     public private(set) var hasAnswered = false
     /// Whether the client has closed its connection, or half of it, before it had the whole answer. It is noticed while
