@@ -59,7 +59,7 @@ let package = Package(
             name: "hello", dependencies: ["Core", "HTTP"], path: "Sources/hello", swiftSettings: rules),
 
         // Tests
-        tests("CoreTests", ["Core"]),
+        tests("CoreTests", ["Core", "CLinux"]),
         .target(
             name: "TestSupport", dependencies: ["Core", "Postgres"], path: "Tests/Support", swiftSettings: rules),
         tests("PostgresTests", ["Core", "Postgres", "TestSupport"]),

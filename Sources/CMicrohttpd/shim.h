@@ -34,3 +34,8 @@ static inline size_t hermes_mhd_head_size(struct MHD_Connection *connection) {
 static inline void hermes_mhd_close_upgraded(struct MHD_UpgradeResponseHandle *handle) {
     MHD_upgrade_action(handle, MHD_UPGRADE_ACTION_CLOSE);
 }
+
+/// Ends the body of `response` with the connection instead of sending it chunked.
+static inline void hermes_mhd_end_with_connection(struct MHD_Response *response) {
+    MHD_set_response_options(response, MHD_RF_HTTP_1_0_COMPATIBLE_STRICT, MHD_RO_END);
+}

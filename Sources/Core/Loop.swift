@@ -178,7 +178,7 @@ public final class Loop {
 
     /// A timer that is set, until it fires or is cancelled.
     public final class Timer {
-        public internal(set) var deadline: UInt64
+        public let deadline: UInt64
         var position = -1
         var handler: (() -> Void)?
         /// While it is set.

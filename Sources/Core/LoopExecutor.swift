@@ -29,7 +29,9 @@ public final class LoopExecutor: SerialExecutor, @unchecked Sendable {
     deinit { close(wakeUp) }
 
     /// Whether the calling thread is this executor's.
-    public var isCurrent: Bool { hermes_current_executor() == UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque()) }
+    public var isCurrent: Bool {
+        hermes_current_executor() == UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque())
+    }
 
     /// Calls `body` on this executor's thread, outside of any task, soon; the calls of one thread keep their order.
     /// Callable from any thread. After the loop has stopped, `body` is never called.

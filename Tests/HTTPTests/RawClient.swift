@@ -125,7 +125,7 @@ final class RawClient {
         if response.header("Transfer-Encoding") == "chunked" {
             while true {
                 let line = try await take(through: Array("\r\n".utf8))
-                guard let size = Int(line.dropLast(2), radix: 16) else { throw Failure.malformed(line) }
+                guard let size = Int(line.dropLast(), radix: 16) else { throw Failure.malformed(line) }
                 response.body += try await take(size)
                 _ = try await take(2)
                 if size == 0 { break }

@@ -76,3 +76,13 @@ func serveEcho(
 ) async throws {
     try await serve(limits, tls: tls, echo, test: test)
 }
+
+/// What `body` throws. (`#expect(throws:)` would run it off the worker.)
+func failure<Result>(of body: () async throws -> Result) async -> (any Error)? {
+    do {
+        _ = try await body()
+        return nil
+    } catch {
+        return error
+    }
+}

@@ -21,8 +21,9 @@ public final class HTTPResponder {
     public var loop: Loop { server.loop }
     /// Whether an answer has been given.
     public private(set) var hasAnswered = false
-    /// Whether the client has closed its connection, or half of it, before it had the whole answer. It is noticed while
-    /// a request is read or an answer is written, and for a request that runs for longer than `Limits.watchAfter`.
+    /// Whether the client has closed its connection, or half of it, before it had the whole answer. It is noticed
+    /// while a request is read or an answer is written, and for a request that runs for longer than
+    /// `Limits.watchAfter`.
     public private(set) var isClientGone = false
     /// Called once when the client has gone before it had its answer, outside of any task: the place to cancel a
     /// database statement. Called at once when set too late.
@@ -93,7 +94,7 @@ public final class HTTPResponder {
     }
 
     /// Begins an answer whose body comes piece by piece; `length` is its size in bytes where it is known, otherwise it
-    /// goes out chunked. Nothing is written for HEAD. It begins to go out when the request has all come: what is left
+    /// goes out chunked. Nothing is written for HEAD, whose connection ends when the length is not known. It begins to go out when the request has all come: what is left
     /// of a streamed request's body is discarded.
     public func respondStreaming(
         status: Int = 200, headers: [(String, String)] = [], length: Int? = nil

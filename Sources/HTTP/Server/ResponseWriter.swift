@@ -82,6 +82,8 @@ public final class ResponseWriter {
                 Unmanaged<ResponseWriter>.fromOpaque(writer).takeRetainedValue().fail()
             })
         if response == nil { argument.release() }
+        // libmicrohttpd 0.9.75 sends a last chunk for HEAD too, which the client would take for the next answer.
+        if discards, length == nil { hermes_mhd_end_with_connection(response) }
         return response
     }
 

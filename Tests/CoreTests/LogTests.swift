@@ -1,0 +1,84 @@
+import Core
+import Foundation
+import Testing
+
+@Suite struct LogTests {
+    private func lines(
+        level: Log.Level = .info, format: Log.Format, _ write: (Log) -> Void
+    ) throws -> [String] {
+        let url = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        _ = FileManager.default.createFile(atPath: url.path, contents: nil)
+        defer { try? FileManager.default.removeItem(at: url) }
+        let file = try FileHandle(forWritingTo: url)
+        let log = Log(descriptor: file.fileDescriptor, level: level, format: format)
+        write(log)
+        log.flush()
+        return try String(contentsOf: url, encoding: .utf8).split(separator: "\n").map(String.init)
+    }
+
+    @Test func aJSONLineHoldsMessageAndFields() throws {
+        let lines = try lines(format: .json) { log in
+            log.info("it \"listens\"\n", ["port": 1337, "host": "a\tb\u{1}", "tls": true, "load": 0.5])
+        }
+        #expect(lines.count == 1)
+        let object = try #require(
+            JSONSerialization.jsonObject(with: Data(lines[0].utf8)) as? [String: Any])
+        #expect(object["message"] as? String == "it \"listens\"\n")
+        #expect(object["level"] as? String == "info")
+        #expect(object["port"] as? Int == 1337)
+        #expect(object["host"] as? String == "a\tb\u{1}")
+        #expect(object["tls"] as? Bool == true)
+        #expect(object["load"] as? Double == 0.5)
+        let time = try #require(object["time"] as? String)
+        #expect(time.wholeMatch(of: /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/) != nil)
+    }
+
+    @Test func aTextLineStaysOneLine() throws {
+        let lines = try lines(format: .text) { log in
+            log.warning("first\nsecond", ["plain": "x", "spaced": "a b", "quote": "\"", "empty": ""])
+        }
+        #expect(lines.count == 1)
+        #expect(lines[0].hasSuffix(#" warning first\nsecond plain=x spaced="a b" quote="\"" empty="""#))
+    }
+
+    @Test func whatIsOffCostsNothing() throws {
+        var evaluated = false
+        func expensive() -> String {
+            evaluated = true
+            return "text"
+        }
+        let lines = try lines(level: .warning, format: .text) { log in
+            log.info(expensive())
+            log.error("kept")
+        }
+        #expect(!evaluated)
+        #expect(lines.count == 1)
+    }
+
+    @Test func linesOfManyThreadsStayWhole() throws {
+        let lines = try lines(format: .json) { log in
+            let group = DispatchGroup()
+            for thread in 0..<8 {
+                group.enter()
+                Thread.detachNewThread {
+                    for number in 0..<1000 { log.info("line", ["thread": .int(thread), "number": .int(number)]) }
+                    group.leave()
+                }
+            }
+            group.wait()
+        }
+        #expect(lines.count == 8000)
+        #expect(lines.allSatisfy { $0.hasPrefix("{\"time\":") && $0.hasSuffix("}") })
+    }
+
+    @Test(arguments: [
+        (0, "1970-01-01T00:00:00.000Z"), (951_827_696_789, "2000-02-29T12:34:56.789Z"),
+        (-1, "1969-12-31T23:59:59.999Z"), (4_107_542_399_999, "2100-02-28T23:59:59.999Z"),
+        (1_795_273_445_123, "2026-11-21T15:04:05.123Z"),
+    ])
+    func timestampsAreUTC(milliseconds: Int64, text: String) {
+        var bytes: [UInt8] = []
+        Timestamp.append(milliseconds: milliseconds, to: &bytes)
+        #expect(String(decoding: bytes, as: UTF8.self) == text)
+    }
+}
