@@ -70,8 +70,10 @@ final class Connection {
         server.removed(self)
     }
 
-    func lookAfter(now: UInt64) {
+    /// - Parameter late: how much later than it should the server looks.
+    func lookAfter(now: UInt64, late: UInt64) {
         if isUpgraded { return }
+        if deadline != 0 { deadline &+= late }
         if phase == .handling, !peerIsGone, watch == nil, now &- since >= server.limits.watchAfter { watchForPeer() }
         guard deadline != 0, now >= deadline else { return }
         var acknowledged: UInt64 = 0

@@ -62,6 +62,7 @@ public final class HTTPServer {
     private var retired: [Daemon] = []
     private var connections: [Connection] = []
     private var sweep: Loop.Timer?
+    private var sweepDue: UInt64 = 0
     private var emptied: [Waiter] = []
     private(set) var isDraining = false
 
@@ -161,12 +162,15 @@ public final class HTTPServer {
         guard sweep == nil, connectionCount > 0 else { return }
         let shortest = min(limits.headTimeout, limits.idleTimeout, 2 * limits.watchAfter)
         let interval = max(1_000_000, min(1_000_000_000, shortest / 4))
+        sweepDue = Loop.monotonicNow() &+ interval
         sweep = loop.schedule(after: interval) { [unowned self] in self.lookAfterConnections() }
     }
 
     private func lookAfterConnections() {
         sweep = nil
-        for connection in connections { connection.lookAfter(now: loop.now) }
+        // Where the loop itself was held up, the clients are not to blame: they get that time back.
+        let late = loop.now > sweepDue + 2_000_000 ? loop.now - sweepDue : 0
+        for connection in connections { connection.lookAfter(now: loop.now, late: late) }
         retired.removeAll { old in
             guard old.connectionCount == 0 else { return false }
             old.stop()
