@@ -4,11 +4,12 @@ import Testing
 @Suite struct MetricsTests {
     @Test func figuresAreWrittenInPrometheusFormat() {
         let metrics = Metrics()
-        let counter = metrics.counter("requests_total", help: "Requests.", labels: ["code": "200", "path": "a\"b\\c\n"])
+        let labels: Metrics.Labels = ["code": "200", "path": "a\"b\\c\n"]
+        let counter = metrics.counter("requests_total", help: "Requests.", labels: labels)
         counter.add()
         counter.add(2)
         // The same instrument, found again.
-        metrics.counter("requests_total", help: "Requests.", labels: ["code": "200", "path": "a\"b\\c\n"]).add()
+        metrics.counter("requests_total", help: "Requests.", labels: labels).add()
         metrics.counter("requests_total", help: "Requests.", labels: ["code": "500"]).add()
         metrics.gauge("connections", help: "Open now.").set(7)
         metrics.reading("uptime_seconds", help: "Since the start.") { 1.5 }

@@ -70,9 +70,10 @@ import Testing
             try? await responder.loop.sleep(nanoseconds: 300 * milliseconds)
             responder.respond()
         } test: { _, client, url in
-            #expect(await failure {
-                try await client.send(HTTPClientRequest(url: url, timeout: 30 * milliseconds))
-            } as? HTTPClientError == HTTPClientError.timedOut)
+            #expect(
+                await failure {
+                    try await client.send(HTTPClientRequest(url: url, timeout: 30 * milliseconds))
+                } as? HTTPClientError == HTTPClientError.timedOut)
         }
     }
 
@@ -80,9 +81,10 @@ import Testing
         try await withClient { _, responder in
             responder.respond(body: [UInt8](repeating: 120, count: 100_000))
         } test: { _, client, url in
-            #expect(await failure {
-                try await client.send(HTTPClientRequest(url: url, maxResponseSize: 99_999))
-            } as? HTTPClientError == HTTPClientError.responseTooLarge)
+            #expect(
+                await failure {
+                    try await client.send(HTTPClientRequest(url: url, maxResponseSize: 99_999))
+                } as? HTTPClientError == HTTPClientError.responseTooLarge)
             let fits = try await client.send(HTTPClientRequest(url: url, maxResponseSize: 100_000))
             #expect(fits.body.count == 100_000)
         }
@@ -131,12 +133,14 @@ import Testing
         try await withClient {
             await echo($0, $1)
         } test: { _, client, url in
-            #expect(await failure {
-                try await client.send(HTTPClientRequest(url: "file:///etc/passwd"))
-            } as? HTTPClientError == HTTPClientError.badURL)
-            #expect(await failure {
-                try await client.send(HTTPClientRequest(url: url, headers: [("X", "a\r\nB: c")]))
-            } as? HTTPClientError == HTTPClientError.badHeader("X"))
+            #expect(
+                await failure {
+                    try await client.send(HTTPClientRequest(url: "file:///etc/passwd"))
+                } as? HTTPClientError == HTTPClientError.badURL)
+            #expect(
+                await failure {
+                    try await client.send(HTTPClientRequest(url: url, headers: [("X", "a\r\nB: c")]))
+                } as? HTTPClientError == HTTPClientError.badHeader("X"))
             let error = await failure {
                 try await client.send(HTTPClientRequest(url: "http://127.0.0.1:1/"))
             }

@@ -35,9 +35,10 @@ import Testing
     }
 
     @Test func anUnusableCertificateIsRefused() async throws {
-        #expect(await failure {
-            try await serveEcho(tls: TLS(certificateChain: "no", privateKey: "no")) { _ in }
-        } as? HTTPServerError == HTTPServerError.notStarted)
+        #expect(
+            await failure {
+                try await serveEcho(tls: TLS(certificateChain: "no", privateKey: "no")) { _ in }
+            } as? HTTPServerError == HTTPServerError.notStarted)
     }
 
     @Test func largeBodiesGoBothWays() async throws {

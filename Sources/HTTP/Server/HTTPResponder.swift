@@ -48,7 +48,9 @@ public final class HTTPResponder {
 
     private let server: HTTPServer
 
-    init(daemon: Daemon, server: HTTPServer, connection: Connection, handle: OpaquePointer, target: UnsafePointer<CChar>?) {
+    init(
+        daemon: Daemon, server: HTTPServer, connection: Connection, handle: OpaquePointer, target: UnsafePointer<CChar>?
+    ) {
         self.daemon = daemon
         self.server = server
         self.connection = connection

@@ -76,7 +76,7 @@ public final class Listener: Sendable {
     /// Adds a worker's server to those that get connections. Call it on that worker.
     public func add(_ server: HTTPServer) {
         let seat = Seat(executor: server.loop.executor, server: server)
-        server.onConnectionClosed = { [weak self] address in self?.closed(address, seat) }
+        server.onConnectionClosed = { [weak self, weak seat] address in self?.closed(address, seat) }
         state.withLock { $0.seats.append(seat) }
     }
 
@@ -89,16 +89,16 @@ public final class Listener: Sendable {
     public func stop(on loop: Loop) {
         loop.releaseAll(Acceptor.self) { acceptor in acceptor.listener === self }
         if !isClosed.exchange(true, ordering: .relaxed) { close(descriptor) }
-        // Servers hold the listener's closures; this breaks the circle.
+        // They hold the servers.
         state.withLock { $0.seats.removeAll() }
     }
 
     /// Open connections, in all.
     public var connectionCount: Int { state.withLock { $0.total } }
 
-    private func closed(_ address: PeerAddress, _ seat: Seat) {
+    private func closed(_ address: PeerAddress, _ seat: Seat?) {
         state.withLock { state in
-            seat.count -= 1
+            seat?.count -= 1
             state.total -= 1
             guard let count = state.byHost[address.host] else { return }
             state.byHost[address.host] = count > 1 ? count - 1 : nil
