@@ -23,6 +23,8 @@ final class Command {
     var failures = 0
     /// How often it was stuck behind a slow one and sent once more elsewhere.
     var moves = 0
+    /// It runs for long itself, so there is no point in sending it elsewhere.
+    var isSlow = false
     var isInBacklog = false
 
     enum Outcome {

@@ -217,6 +217,8 @@ final class Connection {
                     $0.done += $0.done < $0.steps ? 1 : 0
                     if $0.error == nil { $0.error = error }
                 }
+                // Whether what was under way took effect, such an error does not say.
+                if error.isFatal { return lose(PostgresError(.connectionLost(mayHaveRun: true), error.message)) }
                 finishFirstUnlessItEndsRound()
             default:
                 PQclear(result)

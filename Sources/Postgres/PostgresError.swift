@@ -32,6 +32,9 @@ public struct PostgresError: Error, Sendable, Hashable, CustomStringConvertible 
     /// Position in the statement's text, in characters from 1.
     public var position: Int?
 
+    /// The server ends the connection with it.
+    private(set) var isFatal = false
+
     public init(_ kind: Kind, _ message: String, sqlState: String = "") {
         self.kind = kind
         self.message = message
@@ -75,6 +78,8 @@ public struct PostgresError: Error, Sendable, Hashable, CustomStringConvertible 
         table = field("t")
         column = field("c")
         constraint = field("n")
+        let severity = field("V")
+        isFatal = severity == "FATAL" || severity == "PANIC"
         position = field("P").flatMap { Int($0) }
     }
 

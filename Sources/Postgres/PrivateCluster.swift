@@ -2,7 +2,7 @@ import CLibPQ
 import Glibc
 
 /// A PostgreSQL server that belongs to this program: made in a data folder, reached over a Unix socket in a folder
-/// that only its owner may enter, stopped with the program.
+/// that only its owner may enter, started again when it ends unasked, stopped with the program (killed or not).
 ///
 /// Layout under the data folder: `postgres/` (the cluster), `postgres.log` (what PostgreSQL logs), `socket/`,
 /// `cluster.lock` (held while in use). Durability is as PostgreSQL ships it unless `isDurable` is false.
@@ -21,6 +21,9 @@ public final class PrivateCluster: Sendable {
         public var isDurable = true
         /// How long to wait until it accepts connections; recovery after a crash may take long.
         public var startLimitSeconds = 120.0
+        /// Called with the exit code, on a thread of its own, when the server ended unasked and is about to be started
+        /// again.
+        public var onUnexpectedEnd: @Sendable (Int32) -> Void = { _ in }
         public init(dataFolder: String) { self.dataFolder = dataFolder }
     }
 
@@ -50,7 +53,6 @@ public final class PrivateCluster: Sendable {
         try Self.initialize(files, binaries, runner)
         socketFolder = try files.makeSocketFolder()
         server = ServerProcess(files: files, binaries: binaries, runner: runner, options: options, socketFolder)
-        try server.stopOrphan()
         try server.start()
     }
 
@@ -68,13 +70,6 @@ public final class PrivateCluster: Sendable {
     public var processID: Int32 { server.processID }
 
     public var isRunning: Bool { server.isRunning }
-
-    /// Starts the server again after it has ended, however it ended.
-    public func restart() throws {
-        server.stop()
-        try server.stopOrphan()
-        try server.start()
-    }
 
     /// Fast shutdown: open transactions are rolled back, all else is on disk. After 30 s, immediate shutdown.
     public func stop() {

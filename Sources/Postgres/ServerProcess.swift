@@ -8,7 +8,13 @@ final class ServerProcess: Sendable {
     private let runner: Runner
     private let options: PrivateCluster.Options
     private let socketFolder: String
-    private let child = Mutex<ChildProcess?>(nil)
+    private let state = Mutex(State())
+
+    private struct State {
+        var child: ChildProcess?
+        var wasReady = false
+        var isStopping = false
+    }
 
     init(
         files: ClusterFiles, binaries: PostgresBinaries, runner: Runner, options: PrivateCluster.Options,
@@ -21,11 +27,12 @@ final class ServerProcess: Sendable {
         self.socketFolder = socketFolder
     }
 
-    var processID: Int32 { child.withLock { $0?.processID ?? 0 } }
+    var processID: Int32 { state.withLock { $0.child?.processID ?? 0 } }
 
-    var isRunning: Bool { child.withLock { $0.map { $0.exitCode == nil } ?? false } }
+    var isRunning: Bool { state.withLock { $0.child.map { $0.exitCode == nil } ?? false } }
 
     func start() throws {
+        try stopOrphan()
         // After kill -9 of the postmaster its children need a moment to notice; until then a new one refuses.
         var attempts = 0
         while true {
@@ -58,12 +65,16 @@ final class ServerProcess: Sendable {
         let log = try files.openLog()
         defer { close(log) }
         let started = try ChildProcess.start(
-            runner.command(command, dyingWithParent: true), environment: runner.environment, output: log)
-        child.withLock { $0 = started }
+            runner.command(command, dyingWithParent: true), environment: runner.environment, output: log,
+            onExit: { [weak self] exitCode in self?.ended(exitCode) })
+        state.withLock { $0.child = started }
         var left = Int(options.startLimitSeconds * 200)
         while left > 0 {
             if started.exitCode != nil { return false }
-            if isReady(started.processID) { return true }
+            if isReady(started.processID) {
+                state.withLock { $0.wasReady = true }
+                return true
+            }
             left -= 1
             usleep(5000)
         }
@@ -81,36 +92,79 @@ final class ServerProcess: Sendable {
         return lines.count >= 8 && Int32(lines[0]) == processID && lines[7].hasPrefix("ready")
     }
 
+    /// Called on the thread that waited for the server: one that ends unasked is started again, as often as need be.
+    private func ended(_ exitCode: Int32) {
+        // One that never became ready is for `start()` to report.
+        guard state.withLock({ $0.wasReady }) else { return }
+        var pause: UInt32 = 100_000
+        while !state.withLock({ $0.isStopping }) {
+            options.onUnexpectedEnd(exitCode)
+            state.withLock { $0.wasReady = false }
+            if (try? start()) != nil {
+                if state.withLock({ $0.isStopping }) { stop() }
+                return
+            }
+            usleep(pause)
+            pause = min(pause * 2, 5_000_000)
+        }
+    }
+
     func stop() {
-        guard let child = child.withLock({ $0 }), child.exitCode == nil else { return }
+        let child = state.withLock { state in
+            state.isStopping = true
+            return state.child
+        }
+        guard let child, child.exitCode == nil else { return }
         for (signal, seconds) in [(SIGINT, 30.0), (SIGQUIT, 10.0), (SIGKILL, 10.0)] {
             child.signal(signal)
             if child.wait(seconds: seconds) != nil { return }
         }
     }
 
-    func forget() { child.withLock { $0 = nil } }
+    /// Leaves the server to itself.
+    func forget() {
+        state.withLock { state in
+            state.child = nil
+            state.isStopping = true
+        }
+    }
 
-    /// Ends a postmaster that outlived the program that started it, and removes a postmaster.pid whose process is
-    /// gone or another program. The folder's lock is held, so no other Hermes is using it.
-    func stopOrphan() throws {
+    /// Ends a postmaster that outlived the program that started it, and waits until its backends are gone too. The
+    /// folder's lock is held, so no other Hermes is using it.
+    private func stopOrphan() throws {
         guard let first = files.readFile(files.postmasterFile)?.split(separator: "\n").first,
             let processID = Int32(first), processID > 1
         else { return }
-        guard isPostmasterHere(processID) else {
-            unlink(files.postmasterFile)
-            return
-        }
         // It may be ending already, since its parent is gone.
         for (signal, tenths) in [(Int32(0), 5), (SIGINT, 300), (SIGQUIT, 100), (SIGKILL, 50)] {
-            if signal != 0 { kill(processID, signal) }
+            if signal != 0, isPostmasterHere(processID) { kill(processID, signal) }
             for _ in 0..<tenths {
-                guard isPostmasterHere(processID) else { return }
+                if !isPostmasterHere(processID), !isAnyoneAtWork() {
+                    // PostgreSQL would refuse to start where the number belongs to another program of its user by
+                    // now. The file guards against backends that are left over: there are none.
+                    unlink(files.postmasterFile)
+                    return
+                }
                 usleep(100_000)
             }
         }
         throw PrivateCluster.Failure(
             "The PostgreSQL server (process \(processID)) that an earlier start left in \(files.cluster) does not end.")
+    }
+
+    /// Whether any process works in the cluster's folder, as PostgreSQL's all do.
+    private func isAnyoneAtWork() -> Bool {
+        guard let directory = opendir("/proc") else { return false }
+        defer { closedir(directory) }
+        while let entry = readdir(directory) {
+            let name = withUnsafeBytes(of: &entry.pointee.d_name) { name in
+                String(decoding: name.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            guard name.first?.isNumber == true, let folder = realpath("/proc/\(name)/cwd", nil) else { continue }
+            defer { free(folder) }
+            if String(cString: folder) == files.cluster { return true }
+        }
+        return false
     }
 
     private func isPostmasterHere(_ processID: Int32) -> Bool {

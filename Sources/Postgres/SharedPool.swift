@@ -67,8 +67,10 @@ final class SharedPool: ConnectionOwner {
         guard !backlog.isEmpty else { return }
         var touched = false
         while let command = backlog.first {
-            if command.isDone {
+            // Answered, or running, where it was sent before.
+            if command.isDone || command.isSlow && command.copies > 0 {
                 _ = backlog.popFirst()
+                command.isInBacklog = false
                 continue
             }
             guard let connection = leastBusy() else { break }
@@ -138,6 +140,7 @@ final class SharedPool: ConnectionOwner {
                 sendElsewhere(connection.commandsBehindFirst)
                 guard let first = connection.first else { continue }
                 // Nobody waits for it, or another connection runs it as well.
+                first.isSlow = true
                 let isNeedless = first.isDone || running.contains(ObjectIdentifier(first))
                 running.append(ObjectIdentifier(first))
                 if isNeedless, connection.cancels.underWay == 0 { connection.cancelCurrent() }
@@ -165,7 +168,7 @@ final class SharedPool: ConnectionOwner {
     private func sendElsewhere(_ stuck: [Command]) {
         let movable = stuck.filter {
             // Where it was sent last it may be about to run: each time it is given twice as long.
-            !$0.isDone && $0.onDone == nil && !$0.isInBacklog
+            !$0.isDone && !$0.isSlow && $0.onDone == nil && !$0.isInBacklog
                 && loop.now &- $0.since > slowRead << UInt64(min($0.moves, 10))
         }
         guard !movable.isEmpty else { return }
@@ -194,8 +197,10 @@ final class SharedPool: ConnectionOwner {
         switch outcome {
         case .rows: break
         case .failed(let error, let wasStale):
+            let isStray = connection.mayBeStray(error)
+            if isStray, command.copies > 0 { return }
             command.failures += 1
-            if wasStale || connection.mayBeStray(error), command.failures < 4 { return sendAgain(command) }
+            if wasStale || isStray, command.failures < 8 { return sendAgain(command) }
         case .skipped: return sendAgain(command)
         }
         command.finish(outcome)

@@ -5,7 +5,9 @@ import Synchronization
 /// The PostgreSQL server of this test process: made at its first use, gone with the process.
 public enum TestCluster {
     public static let shared: PrivateCluster = {
-        let folder = FileManager.default.temporaryDirectory.path + "/hermes-tests-\(getpid())"
+        let temporary = FileManager.default.temporaryDirectory.path
+        removeLeftovers(temporary)
+        let folder = temporary + "/hermes-tests-\(getpid())"
         // Its user must be able to enter.
         mkdir(folder, 0o755)
         removed.withLock { $0 = folder }
@@ -27,6 +29,16 @@ public enum TestCluster {
             preconditionFailure("the tests' PostgreSQL does not start: \(error)")
         }
     }()
+
+    /// Removes what test processes that were killed could not.
+    private static func removeLeftovers(_ temporary: String) {
+        for name in (try? FileManager.default.contentsOfDirectory(atPath: temporary)) ?? [] {
+            guard name.hasPrefix("hermes-tests-"), let process = pid_t(name.dropFirst(13)) else { continue }
+            if kill(process, 0) != 0, errno == ESRCH {
+                try? FileManager.default.removeItem(atPath: temporary + "/" + name)
+            }
+        }
+    }
 
     private static let removed = Mutex<String?>(nil)
 }
