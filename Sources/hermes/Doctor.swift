@@ -35,7 +35,8 @@ struct Doctor {
         for finding in findings {
             let mark = finding.verdict == .good ? "ok  " : finding.verdict == .doubtful ? "note" : "BAD "
             let space = String(repeating: " ", count: width - finding.subject.count)
-            lines.append("\(mark)  \(finding.subject)\(space)  \(finding.fact)")
+            let fact = finding.fact.split(whereSeparator: \.isNewline).joined(separator: " ")
+            lines.append("\(mark)  \(finding.subject)\(space)  \(fact)")
             if let remedy = finding.remedy {
                 lines.append(String(repeating: " ", count: width + 8) + "→ " + remedy)
             }
@@ -114,7 +115,7 @@ struct Doctor {
                 good("keys", path + ", for its owner only")
             }
         } catch {
-            bad("keys", "unfit", "\(error)")
+            bad("keys", "can't be used", "\(error)")
         }
     }
 

@@ -36,9 +36,8 @@ public enum Keys {
         guard information.st_mode & 0o077 == 0 else {
             throw OptionFault("\(path) can be read by others than its owner; put it right with: chmod 600 \(path)")
         }
-        do {
-            return try [String: String](option: JSONParser.parse(TextFile.read(path)))
-        } catch { throw OptionFault("\(path) is not as hermes wrote it (\(error)): put it right, or remove it") }
+        let text = try TextFile.read(path)
+        do { return try [String: String](option: JSONParser.parse(text)) } catch { throw OptionFault("\(path) is not as hermes wrote it (\(error)): put it right, or remove it") }
     }
 
     /// Returns false where another process was faster.
