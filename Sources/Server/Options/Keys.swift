@@ -37,7 +37,9 @@ public enum Keys {
             throw OptionFault("\(path) can be read by others than its owner; put it right with: chmod 600 \(path)")
         }
         let text = try TextFile.read(path)
-        do { return try [String: String](option: JSONParser.parse(text)) } catch { throw OptionFault("\(path) is not as hermes wrote it (\(error)): put it right, or remove it") }
+        do { return try [String: String](option: JSONParser.parse(text)) } catch {
+            throw OptionFault("\(path) is not as hermes wrote it (\(error)): put it right, or remove it")
+        }
     }
 
     /// Returns false where another process was faster.
