@@ -1,0 +1,89 @@
+import Wire
+
+/// How a class stands in the catalogue: `{"fields": {…}, "permissions": {…} or absent, "indexes": {…}}`.
+enum CatalogueCoding {
+    static func encode(_ schema: ClassSchema) -> JSON {
+        var object = JSONObject([("fields", .object(fields(schema, defaultsToo: true)))])
+        if let given = schema.permissions.given { object["permissions"] = .object(given) }
+        if !schema.indexes.isEmpty { object["indexes"] = .object(schema.indexes) }
+        return .object(object)
+    }
+
+    static func decode(_ json: JSON, name: String, serverProtectedFields: JSONObject?) throws -> ClassSchema {
+        guard case .object(let object) = json, case .object(let definitions)? = object["fields"] else {
+            throw ParseError(1, "The catalogue's entry of \(name) cannot be read.")
+        }
+        var fields: [String: ClassSchema.Field] = [:]
+        for (field, definition) in definitions.members {
+            guard case .object(let definition) = definition else { continue }
+            fields[field] = try FieldDefinition.read(definition)
+        }
+        for (field, type) in DefaultFields.of(name) where fields[field] == nil {
+            fields[field] = ClassSchema.Field(type)
+        }
+        var permissions: JSONObject?
+        if case .object(let given)? = object["permissions"] { permissions = given }
+        var indexes = JSONObject()
+        if case .object(let given)? = object["indexes"] { indexes = given }
+        return ClassSchema(
+            name: name, fields: fields,
+            permissions: ClassPermissions(given: permissions, serverProtectedFields: serverProtectedFields),
+            indexes: indexes)
+    }
+
+    static func fields(_ schema: ClassSchema, defaultsToo: Bool) -> JSONObject {
+        var object = JSONObject()
+        for (name, field) in schema.fields.sorted(by: { $0.key < $1.key }) {
+            object[name] = .object(FieldDefinition.json(field))
+        }
+        return object
+    }
+}
+
+/// One field as the schema API and the catalogue write it.
+enum FieldDefinition {
+    /// Reads what a client declares, with all checks.
+    static func parse(_ json: JSON, name: String, className: String) throws(ParseError) -> ClassSchema.Field {
+        guard case .object(let definition) = json else { throw ParseError(107, "invalid JSON") }
+        if case .string("ACL")? = definition["type"] { throw ParseError(111, "invalid field type: ACL") }
+        let field = try read(definition)
+        if case .relation = field.type {
+            for (option, shown) in [("required", "required"), ("defaultValue", "default value")]
+            where field.options[option] != nil {
+                throw ParseError(111, "The '\(shown)' option is not applicable for \(field.type)")
+            }
+        }
+        if let required = field.options["required"] {
+            guard case .bool = required else {
+                throw ParseError(111, "The option required of \(name) must be true or false.")
+            }
+        }
+        if let given = field.defaultValue {
+            let implied = try Value.parse(given).fieldType
+            guard implied == field.type else {
+                throw ParseError(
+                    111,
+                    "schema mismatch for \(className).\(name) default value; expected \(field.type) "
+                        + "but got \(implied?.description ?? "null")")
+            }
+        }
+        return field
+    }
+
+    /// Reads what the catalogue holds.
+    static func read(_ definition: JSONObject) throws(ParseError) -> ClassSchema.Field {
+        var field = ClassSchema.Field(try FieldType(json: definition))
+        for (key, value) in definition.members where key != "type" && key != "targetClass" {
+            if key == "required" { field.required = value == .bool(true) }
+            if key == "defaultValue", value != .null { field.defaultValue = value }
+            field.options[key] = value
+        }
+        return field
+    }
+
+    static func json(_ field: ClassSchema.Field) -> JSONObject {
+        var object = field.type.json
+        for (key, value) in field.options.members { object[key] = value }
+        return object
+    }
+}

@@ -1,0 +1,78 @@
+import Wire
+
+/// One class as the catalogue has it: an immutable value, shared by all workers.
+public final class ClassSchema: Sendable {
+    public let name: String
+    /// All fields but the hidden ones, the default fields included.
+    public let fields: [String: Field]
+    public let permissions: ClassPermissions
+    /// Index name → {field: direction}, as the schema API shows them.
+    public let indexes: JSONObject
+    /// The fields that have a column, in a stable order: default fields first, then by name.
+    public let columns: [(name: String, field: Field)]
+    /// The Relation fields, with each one's member name as it is written.
+    public let relations: [(name: String, label: [UInt8], target: String)]
+
+    public init(name: String, fields: [String: Field], permissions: ClassPermissions, indexes: JSONObject) {
+        self.name = name
+        self.fields = fields
+        self.permissions = permissions
+        self.indexes = indexes
+        columns = fields.filter {
+            $0.value.hasColumn && !ClassSchema.rowFields.contains($0.key) && !(name == "_User" && $0.key == "password")
+        }.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+        relations = fields.sorted { $0.key < $1.key }.compactMap { name, field in
+            guard case .relation(let target) = field.type else { return nil }
+            return (name, Array(",\"\(name)\":".utf8), target)
+        }
+    }
+
+    /// The fields that every row has; `columns` leaves them out.
+    public static let rowFields: Set<String> = ["objectId", "createdAt", "updatedAt", "ACL"]
+
+    /// One field of a class.
+    public struct Field: Sendable, Equatable {
+        public var type: FieldType
+        public var required: Bool
+        public var defaultValue: JSON?
+        /// The options as they were given (`required`, `defaultValue`), for the schema API to show.
+        public var options: JSONObject
+
+        public init(_ type: FieldType, required: Bool = false, defaultValue: JSON? = nil, options: JSONObject = .init()) {
+            self.type = type
+            self.required = required
+            self.defaultValue = defaultValue
+            self.options = options
+        }
+
+        /// Relations live in join tables; the ACL in two columns of its own.
+        public var hasColumn: Bool {
+            switch type {
+            case .relation, .acl: false
+            default: true
+            }
+        }
+    }
+
+    /// Whether the class belongs to the server: its name begins with `_`.
+    public var isSystem: Bool { name.hasPrefix("_") }
+
+    /// The join table of a Relation field.
+    public static func joinTable(field: String, of className: String) -> String { "_Join:\(field):\(className)" }
+}
+
+/// All classes at one moment. Replaced as a whole.
+public final class SchemaSnapshot: Sendable {
+    /// Counts the changes of the schema; kept in the database.
+    public let version: Int64
+    public let classes: [String: ClassSchema]
+
+    public init(version: Int64, classes: [String: ClassSchema]) {
+        self.version = version
+        self.classes = classes
+    }
+
+    public subscript(name: String) -> ClassSchema? { classes[name] }
+
+    static let empty = SchemaSnapshot(version: -1, classes: [:])
+}

@@ -1,0 +1,221 @@
+import Postgres
+import Schema
+import Wire
+
+/// Writes objects as clients read them, straight from the rows.
+struct ObjectWriter {
+    let fileURLPrefix: String
+
+    /// `{…}`; with `asIncluded`, beginning with `__type` and `className`.
+    func write(_ set: ResultSet, _ row: Int, asIncluded: Bool = false, extra: ((inout JSONWriter) -> Void)? = nil, to out: inout JSONWriter) {
+        out.raw("{\"objectId\":")
+        out.string(set.rows.bytes(row, 0))
+        if asIncluded {
+            out.raw(",\"__type\":\"Object\",\"className\":")
+            out.string(set.className)
+        } else if set.showsClassName {
+            out.raw(",\"className\":")
+            out.string(set.className)
+        }
+        if !set.rows.isNull(row, 1) {
+            out.raw(",\"createdAt\":\"")
+            out.timestamp(set.rows.timestampMilliseconds(row, 1))
+            out.raw("\"")
+        }
+        if !set.rows.isNull(row, 2) {
+            out.raw(",\"updatedAt\":\"")
+            out.timestamp(set.rows.timestampMilliseconds(row, 2))
+            out.raw("\"")
+        }
+        for column in set.columns where !set.rows.isNull(row, column.index) {
+            write(column, of: set, row, to: &out)
+        }
+        for relation in set.relations {
+            out.raw(relation.label)
+            out.raw("{\"__type\":\"Relation\",\"className\":")
+            out.string(relation.target)
+            out.raw("}")
+        }
+        writeACL(set.rows, row, to: &out)
+        extra?(&out)
+        out.raw("}")
+    }
+
+    private func write(_ column: ResultSet.Column, of set: ResultSet, _ row: Int, to out: inout JSONWriter) {
+        let rows = set.rows
+        switch column.type {
+        case .pointer(let target):
+            if let included = set.included[column.name] {
+                guard let (found, at) = included.find(Pointer(className: target, objectId: rows.string(row, column.index)))
+                else { return }
+                out.raw(column.label)
+                write(found, at, asIncluded: true, to: &out)
+                return
+            }
+            out.raw(column.label)
+            out.raw("{\"__type\":\"Pointer\",\"className\":")
+            out.string(target)
+            out.raw(",\"objectId\":")
+            out.string(rows.bytes(row, column.index))
+            out.raw("}")
+        case .array, .object:
+            out.raw(column.label)
+            if let included = set.included[column.name],
+                let json = try? JSONParser.parse(rows.json(row, column.index))
+            {
+                write(json, included, to: &out)
+            } else {
+                out.jsonText(rows.json(row, column.index))
+            }
+        default:
+            out.raw(column.label)
+            ObjectWriter.scalar(rows, row, column.index, column.type, fileURLPrefix, to: &out)
+        }
+    }
+
+    /// A value that needs nothing but its column.
+    static func scalar(
+        _ rows: Rows, _ row: Int, _ index: Int, _ type: FieldType, _ fileURLPrefix: String, to out: inout JSONWriter
+    ) {
+        switch type {
+        case .string: out.string(rows.bytes(row, index))
+        case .number: out.number(rows.double(row, index))
+        case .boolean: out.raw(rows.bool(row, index) ? "true" : "false")
+        case .date:
+            out.raw("{\"__type\":\"Date\",\"iso\":\"")
+            out.timestamp(rows.timestampMilliseconds(row, index))
+            out.raw("\"}")
+        case .object, .array: out.jsonText(rows.json(row, index))
+        case .geoPoint:
+            let point = rows.point(row, index)
+            out.raw("{\"__type\":\"GeoPoint\",\"latitude\":")
+            out.number(point.y)
+            out.raw(",\"longitude\":")
+            out.number(point.x)
+            out.raw("}")
+        case .polygon:
+            out.raw("{\"__type\":\"Polygon\",\"coordinates\":[")
+            for (index, corner) in rows.polygon(row, index).enumerated() {
+                out.raw(index > 0 ? ",[" : "[")
+                out.number(corner.y)
+                out.raw(",")
+                out.number(corner.x)
+                out.raw("]")
+            }
+            out.raw("]}")
+        case .file:
+            let name = rows.string(row, index)
+            out.raw("{\"__type\":\"File\",\"name\":")
+            out.string(name)
+            out.raw(",\"url\":")
+            out.string(FileURL.url(name, prefix: fileURLPrefix))
+            out.raw("}")
+        case .bytes:
+            out.raw("{\"__type\":\"Bytes\",\"base64\":")
+            out.json(Value.bytes(Array(rows.bytes(row, index))).base64)
+            out.raw("}")
+        case .pointer(let target):
+            out.raw("{\"__type\":\"Pointer\",\"className\":")
+            out.string(target)
+            out.raw(",\"objectId\":")
+            out.string(rows.bytes(row, index))
+            out.raw("}")
+        case .relation, .acl: out.raw("null")
+        }
+    }
+
+    /// A list or an object with the pointers in it that are included replaced; those that are gone are left out.
+    private func write(_ json: JSON, _ included: Included, to out: inout JSONWriter) {
+        switch json {
+        case .array(let elements):
+            out.raw("[")
+            var first = true
+            for element in elements {
+                if let pointer = ObjectWriter.pointer(element) {
+                    guard let (set, row) = included.find(pointer) else { continue }
+                    if !first { out.raw(",") }
+                    write(set, row, asIncluded: true, to: &out)
+                } else {
+                    if !first { out.raw(",") }
+                    out.json(element)
+                }
+                first = false
+            }
+            out.raw("]")
+        case .object(let object):
+            if let pointer = ObjectWriter.pointer(json), !included.objects.isEmpty {
+                if let (set, row) = included.find(pointer) {
+                    write(set, row, asIncluded: true, to: &out)
+                } else {
+                    out.raw("null")
+                }
+                return
+            }
+            out.raw("{")
+            var first = true
+            for (key, value) in object.members {
+                if let inner = included.within[key], let pointer = ObjectWriter.pointer(value), inner.find(pointer) == nil {
+                    continue
+                }
+                if !first { out.raw(",") }
+                first = false
+                out.string(key)
+                out.raw(":")
+                if let inner = included.within[key] { write(value, inner, to: &out) } else { out.json(value) }
+            }
+            out.raw("}")
+        default:
+            out.json(json)
+        }
+    }
+
+    static func pointer(_ json: JSON) -> Pointer? {
+        guard case .object(let object) = json, object["__type"] == .string("Pointer"),
+            case .string(let className)? = object["className"], case .string(let id)? = object["objectId"]
+        else { return nil }
+        return Pointer(className: className, objectId: id)
+    }
+
+    private func writeACL(_ rows: Rows, _ row: Int, to out: inout JSONWriter) {
+        guard !rows.isNull(row, 3) || !rows.isNull(row, 4) else { return }
+        let readers = rows.textArray(row, 3).compactMap { $0 }
+        let writers = rows.textArray(row, 4).compactMap { $0 }
+        out.raw(",\"ACL\":{")
+        var first = true
+        for principal in readers {
+            if !first { out.raw(",") }
+            first = false
+            out.string(principal)
+            out.raw(writers.contains(principal) ? ":{\"read\":true,\"write\":true}" : ":{\"read\":true}")
+        }
+        for principal in writers where !readers.contains(principal) {
+            if !first { out.raw(",") }
+            first = false
+            out.string(principal)
+            out.raw(":{\"write\":true}")
+        }
+        out.raw("}")
+    }
+}
+
+/// Where a stored file is fetched.
+enum FileURL {
+    /// A name that is a whole URL (a file stored elsewhere) is its own.
+    static func url(_ name: String, prefix: String) -> String {
+        if name.hasPrefix("http://") || name.hasPrefix("https://") { return name }
+        var encoded = prefix
+        for byte in name.utf8 {
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."),
+                UInt8(ascii: "~"), UInt8(ascii: "!"), UInt8(ascii: "*"), UInt8(ascii: "'"), UInt8(ascii: "("),
+                UInt8(ascii: ")"):
+                encoded.unicodeScalars.append(Unicode.Scalar(byte))
+            default:
+                let digits = String(byte, radix: 16, uppercase: true)
+                encoded += "%" + (digits.utf8.count < 2 ? "0" : "") + digits
+            }
+        }
+        return encoded
+    }
+}

@@ -1,0 +1,39 @@
+import Schema
+import Wire
+
+/// What a field path of a query stands for in SQL.
+enum Operand {
+    case column(String, FieldType)
+    /// Within an Object (or Array) field: a jsonb expression.
+    case json(String)
+    /// The relation of an object: the join table's name and the target's class.
+    case relation(joinTable: String, target: String)
+    /// No such field: missing in every object.
+    case missing
+
+    init(_ path: FieldPath, of table: TableReference, _ sql: SQLContext) {
+        guard let field = table.schema.fields[path.field] else {
+            self = .missing
+            return
+        }
+        switch field.type {
+        case .relation(let target):
+            self =
+                path.isDotted
+                ? .missing
+                : .relation(joinTable: ClassSchema.joinTable(field: path.field, of: table.schema.name), target: target)
+        case .acl:
+            self = .missing
+        case .object, .array:
+            let column = table.column(path.field)
+            self =
+                path.isDotted ? .json("(\(column) #> \(sql.texts(path.rest)))") : .column(column, field.type)
+        default:
+            if table.schema.name == "_User", path.field == "password" {
+                self = .missing
+            } else {
+                self = path.isDotted ? .missing : .column(table.column(path.field), field.type)
+            }
+        }
+    }
+}

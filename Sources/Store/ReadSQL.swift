@@ -1,0 +1,130 @@
+import Postgres
+import Schema
+import Wire
+
+/// Builds the statements that read objects: pure, from a query, a viewer and the schema.
+struct ReadSQL {
+    let sql = SQLContext()
+    let schema: SchemaSnapshot
+    let access: Access
+    let options: StoreOptions
+
+    struct Plan {
+        var statement: Statement
+        var parameters: [Parameter]
+        var columns: [ResultSet.Column]
+        var relations: [(label: [UInt8], target: String)]
+    }
+
+    private var predicates: PredicateSQL {
+        PredicateSQL(
+            sql: sql, access: access, schema: schema,
+            subqueryLimit: access.viewer.isAboveAccess ? nil : options.subqueryLimit)
+    }
+
+    /// The rows that a query asks for.
+    func find(
+        _ table: ClassSchema, _ query: Query, selection: FieldSelection, rows: Access.Rows, limit: Int?
+    ) throws(ParseError) -> Plan {
+        let table = TableReference(schema: table, alias: sql.alias())
+        let (columns, expressions) = select(selection, of: table)
+        var text = "SELECT \(expressions) FROM \(quoted(table.schema.name)) \(table.alias)"
+        text += try conditions(query.predicate, on: table, rows)
+        let near = try nearest(query.predicate, of: table)
+        let order = try expand(query.order, query.predicate, of: table)
+        text += try OrderSQL(sql: sql).clause(order.keys, on: table, alwaysOrdered: query.skip > 0, near: order.score ?? near)
+        if let limit { text += " LIMIT \(sql.bind(.int(Int64(limit)), "bigint"))" }
+        if query.skip > 0 { text += " OFFSET \(sql.bind(.int(Int64(query.skip)), "bigint"))" }
+        return Plan(
+            statement: Statement(text), parameters: sql.parameters, columns: columns, relations: relations(table.schema))
+    }
+
+    /// One object by its id, or several.
+    func get(
+        _ table: ClassSchema, ids: [String], selection: FieldSelection, rows: Access.Rows
+    ) -> Plan {
+        let table = TableReference(schema: table, alias: sql.alias())
+        let (columns, expressions) = select(selection, of: table)
+        let id = table.column("objectId")
+        var text = "SELECT \(expressions) FROM \(quoted(table.schema.name)) \(table.alias) WHERE "
+        text += ids.count == 1 ? "\(id) = \(sql.text(ids[0]))" : "\(id) = ANY(\(sql.texts(ids)))"
+        if let readable = access.condition(.read, rows, on: table, sql) { text += " AND \(readable)" }
+        return Plan(
+            statement: Statement(text), parameters: sql.parameters, columns: columns, relations: relations(table.schema))
+    }
+
+    func count(_ table: ClassSchema, _ predicate: Predicate, rows: Access.Rows) throws(ParseError) -> Plan {
+        let table = TableReference(schema: table, alias: sql.alias())
+        let text =
+            "SELECT count(*) FROM \(quoted(table.schema.name)) \(table.alias)"
+            + (try conditions(predicate, on: table, rows))
+        return Plan(statement: Statement(text), parameters: sql.parameters, columns: [], relations: [])
+    }
+
+    private func conditions(_ predicate: Predicate, on table: TableReference, _ rows: Access.Rows) throws(ParseError)
+        -> String
+    {
+        var conditions: [String] = []
+        if predicate != .always { conditions.append(try predicates.condition(predicate, on: table)) }
+        if let readable = access.condition(.read, rows, on: table, sql) { conditions.append(readable) }
+        return conditions.isEmpty ? "" : " WHERE " + conditions.joined(separator: " AND ")
+    }
+
+    private func select(_ selection: FieldSelection, of table: TableReference) -> ([ResultSet.Column], String) {
+        var expressions = ["objectId", "createdAt", "updatedAt", "_rperm", "_wperm"].map(table.column)
+        var columns: [ResultSet.Column] = []
+        let protected = access.protectedFields(of: table.schema)
+        for (name, field) in table.schema.columns where selection.shows(name) {
+            guard
+                let expression = access.readable(
+                    name, protected, of: table, ownRowsShowAll: options.ownersSeeProtectedFields, sql)
+            else { continue }
+            columns.append(ResultSet.Column(name: name, type: field.type, index: expressions.count))
+            expressions.append(expression)
+        }
+        if access.viewer.key == .maintenance, table.schema.name == "_User" {
+            for (name, type) in DefaultFields.hiddenUserFields {
+                columns.append(ResultSet.Column(name: name, type: type, index: expressions.count))
+                expressions.append(table.column(name))
+            }
+        }
+        return (columns, expressions.joined(separator: ", "))
+    }
+
+    private func relations(_ schema: ClassSchema) -> [(label: [UInt8], target: String)] {
+        let protected = access.protectedFields(of: schema).any
+        return schema.relations.filter { !protected.contains($0.name) }.map { ($0.label, $0.target) }
+    }
+
+    /// `$nearSphere` sorts by distance where the query asks for no other order.
+    private func nearest(_ predicate: Predicate, of table: TableReference) throws(ParseError) -> String? {
+        switch predicate {
+        case .and(let parts):
+            for part in parts { if let found = try nearest(part, of: table) { return found } }
+            return nil
+        case .field(let path, .nearSphere(let centre, _)):
+            guard case .column(let column, .geoPoint) = Operand(path, of: table, sql) else { return nil }
+            return GeoSQL(sql: sql).distance(column, centre)
+        default: return nil
+        }
+    }
+
+    /// `$score` in the order becomes the relevance of the first `$text`.
+    private func expand(
+        _ order: [Order], _ predicate: Predicate, of table: TableReference
+    ) throws(ParseError) -> (keys: [Order], score: String?) {
+        guard order.contains(where: { $0.path.field == "$score" }) else { return (order, nil) }
+        return (order.filter { $0.path.field != "$score" }, try score(predicate, of: table))
+    }
+
+    private func score(_ predicate: Predicate, of table: TableReference) throws(ParseError) -> String? {
+        switch predicate {
+        case .and(let parts):
+            for part in parts { if let found = try score(part, of: table) { return found } }
+            return nil
+        case .field(let path, .text(let search)):
+            return try TextSearchSQL(search).score(Operand(path, of: table, sql), sql) + " DESC"
+        default: return nil
+        }
+    }
+}

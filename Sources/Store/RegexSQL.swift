@@ -1,0 +1,103 @@
+import Wire
+
+/// A client's regular expression in PostgreSQL's dialect (advanced regular expressions).
+///
+/// Parse clients write PCRE as MongoDB takes it. What differs and can be said in both is translated: `\Q…\E`, `\b`,
+/// the meaning of `.`, `^` and `$` without the options m and s.
+struct Regex {
+    let pattern: String
+    let options: RegexOptions
+
+    func condition(_ operand: Operand, _ sql: SQLContext) -> String {
+        let parameter = sql.text(translated)
+        switch operand {
+        case .column(let column, .string): return "\(column) ~ \(parameter)"
+        case .column(let column, .file), .column(let column, .pointer): return "\(column) ~ \(parameter)"
+        case .column(let column, .array): return element(of: column, parameter)
+        case .json(let expression):
+            return "CASE jsonb_typeof(\(expression)) WHEN 'string' THEN (\(expression) #>> '{}') ~ \(parameter) "
+                + "WHEN 'array' THEN \(element(of: expression, parameter)) END"
+        default: return "false"
+        }
+    }
+
+    private func element(of list: String, _ parameter: String) -> String {
+        "EXISTS (SELECT FROM jsonb_array_elements(\(list)) e "
+            + "WHERE jsonb_typeof(e) = 'string' AND (e #>> '{}') ~ \(parameter))"
+    }
+
+    var translated: String {
+        var options = self.options
+        var rest = Substring(pattern)
+        // `(?i)` at the very start is the same as the option.
+        if rest.hasPrefix("(?"), let end = rest.firstIndex(of: ")"), rest.index(rest.startIndex, offsetBy: 2) < end {
+            let letters = rest[rest.index(rest.startIndex, offsetBy: 2)..<end]
+            if letters.allSatisfy({ "imsx".contains($0) }) {
+                if letters.contains("i") { options.insert(.ignoreCase) }
+                if letters.contains("m") { options.insert(.multiline) }
+                if letters.contains("s") { options.insert(.dotMatchesNewline) }
+                if letters.contains("x") { options.insert(.extended) }
+                rest = rest[rest.index(after: end)...]
+            }
+        }
+        var letters = options.contains(.ignoreCase) ? "i" : "c"
+        switch (options.contains(.multiline), options.contains(.dotMatchesNewline)) {
+        case (false, false): letters += "p"
+        case (false, true): letters += "s"
+        case (true, false): letters += "n"
+        case (true, true): letters += "w"
+        }
+        if options.contains(.extended) { letters += "x" }
+        // `***:` says that what follows is an advanced regular expression, whatever it looks like.
+        return "***:(?\(letters))" + body(rest)
+    }
+
+    private func body(_ pattern: Substring) -> String {
+        var out = ""
+        var characters = pattern.unicodeScalars.makeIterator()
+        var quoting = false
+        var inBrackets = false
+        while let scalar = characters.next() {
+            if scalar == "\\" {
+                guard let next = characters.next() else {
+                    out += "\\\\"
+                    break
+                }
+                if quoting {
+                    if next == "E" {
+                        quoting = false
+                    } else {
+                        out += "\\\\"
+                        append(quoted: next, to: &out)
+                    }
+                } else {
+                    switch next {
+                    case "Q": quoting = true
+                    case "E": break
+                    case "b" where !inBrackets: out += "\\y"
+                    case "B" where !inBrackets: out += "\\Y"
+                    case "z", "Z": out += "\\Z"
+                    case "h": out += "[ \\t]"
+                    default:
+                        out += "\\"
+                        out.unicodeScalars.append(next)
+                    }
+                }
+            } else if quoting {
+                append(quoted: scalar, to: &out)
+            } else {
+                if scalar == "[" { inBrackets = true }
+                if scalar == "]" { inBrackets = false }
+                out.unicodeScalars.append(scalar)
+            }
+        }
+        return out
+    }
+
+    private func append(quoted scalar: Unicode.Scalar, to out: inout String) {
+        if scalar.isASCII, !scalar.properties.isAlphabetic, !("0"..."9").contains(Character(scalar)), scalar != "_" {
+            out += "\\"
+        }
+        out.unicodeScalars.append(scalar)
+    }
+}

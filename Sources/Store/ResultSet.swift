@@ -1,0 +1,66 @@
+import Postgres
+import Schema
+import Wire
+
+/// Objects of one class as the database returned them, with what was included: read where it lies when written.
+final class ResultSet {
+    struct Column {
+        let name: String
+        let type: FieldType
+        /// The member's name as it is written: `,"titulo":`
+        let label: [UInt8]
+        let index: Int
+
+        init(name: String, type: FieldType, index: Int) {
+            self.name = name
+            self.type = type
+            self.index = index
+            label = Array(",\"\(name)\":".utf8)
+        }
+    }
+
+    let className: String
+    let columns: [Column]
+    let relations: [(label: [UInt8], target: String)]
+    let rows: Rows
+    /// The included objects, by field.
+    var included: [String: Included] = [:]
+    /// Writes `className` into each object (`redirectClassNameForKey`).
+    var showsClassName = false
+
+    /// objectId, createdAt, updatedAt, _rperm, _wperm come first in every statement.
+    static let firstColumn = 5
+
+    init(className: String, columns: [Column], relations: [(label: [UInt8], target: String)], rows: Rows) {
+        self.className = className
+        self.columns = columns
+        self.relations = relations
+        self.rows = rows
+    }
+
+    var count: Int { rows.count }
+
+    func objectId(_ row: Int) -> String { rows.string(row, 0) }
+
+    func column(_ name: String) -> Column? { columns.first { $0.name == name } }
+
+    /// Where each object stands.
+    lazy var rowsById: [String: Int] = {
+        var rowsById: [String: Int] = [:]
+        rowsById.reserveCapacity(count)
+        for row in 0..<count { rowsById[objectId(row)] = row }
+        return rowsById
+    }()
+}
+
+/// What lies behind one field that is included: the objects that its pointers lead to, by class, and, where the field
+/// is an Object, what is included within it.
+final class Included {
+    var objects: [String: ResultSet] = [:]
+    var within: [String: Included] = [:]
+
+    func find(_ pointer: Pointer) -> (ResultSet, Int)? {
+        guard let set = objects[pointer.className], let row = set.rowsById[pointer.objectId] else { return nil }
+        return (set, row)
+    }
+}

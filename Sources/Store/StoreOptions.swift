@@ -1,0 +1,25 @@
+/// What the configuration says of objects and queries.
+public struct StoreOptions: Sendable {
+    /// How many objects a find answers that names no limit.
+    public var defaultLimit = 100
+    /// The most that a find answers; larger limits are lowered to it. nil: no bound.
+    public var maxLimit: Int?
+    /// How many rows a subquery looks at. nil: no bound.
+    public var subqueryLimit: Int?
+    public var allowsClientClassCreation = false
+    public var allowsCustomObjectIds = false
+    /// Characters of an objectId.
+    public var objectIdSize = 10
+    /// Refusals say "Permission denied" and no more.
+    public var sanitizesErrors = true
+    /// A user sees the protected fields of its own row.
+    public var ownersSeeProtectedFields = true
+    /// Answers to writes show protected fields.
+    public var saveAnswersShowProtectedFields = false
+    /// New users are readable by themselves alone.
+    public var usersArePrivate = true
+    /// What stands before a file's name in its URL: `https://…/files/APPID/`.
+    public var fileURLPrefix = ""
+
+    public init() {}
+}
