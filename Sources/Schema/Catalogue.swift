@@ -117,8 +117,8 @@ public final class Catalogue {
             case .nothing:
                 return false
             case .becomes(let schema):
-                let text = CatalogueCoding.encode(schema).text
-                _ = try await transaction.execute(Catalogue.store, [.text(className), .text(text)])
+                let encoded = CatalogueCoding.encode(schema).bytes
+                _ = try await transaction.execute(Catalogue.store, [.text(className), .utf8(encoded)])
             case .disappears:
                 _ = try await transaction.execute(Catalogue.forget, [.text(className)])
             }

@@ -111,9 +111,7 @@ struct ObjectWriter {
             out.string(FileURL.url(name, prefix: fileURLPrefix))
             out.raw("}")
         case .bytes:
-            out.raw("{\"__type\":\"Bytes\",\"base64\":")
-            out.json(Value.bytes(Array(rows.bytes(row, index))).base64)
-            out.raw("}")
+            out.value(.bytes(Array(rows.bytes(row, index))))
         case .pointer(let target):
             out.raw("{\"__type\":\"Pointer\",\"className\":")
             out.string(target)

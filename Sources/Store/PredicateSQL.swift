@@ -152,7 +152,7 @@ struct PredicateSQL {
         case .bool:
             "(jsonb_typeof(\(expression)) = 'boolean' AND \(expression) \(sign) \(jsonb(value)))"
         case .date(let date):
-            "((\(expression) ->> '__type') = 'Date' AND (\(expression) ->> 'iso') COLLATE \"C\" \(sign) \(sql.text(date.iso)))"
+            "((\(expression) ->> '__type') = 'Date' AND (\(expression) ->> 'iso') COLLATE \"C\" \(sign) \(sql.text(date.description)))"
         default: "false"
         }
     }
@@ -288,8 +288,8 @@ struct PredicateSQL {
             return "\(table.column("objectId")) IN (SELECT \"owningId\" FROM \(quoted(joinTable)) WHERE \"relatedId\" IN (\(rows)))"
         case .column(let list, .array), .json(let list):
             // Pointers within an array, or one within an object.
-            let matches = {
-                "\($0) ->> 'className' = \(sql.text(query.className)) AND \($0) ->> 'objectId' IN (\(rows))"
+            let matches = { (pointer: String) in
+                "\(pointer) ->> 'className' = \(sql.text(query.className)) AND \(pointer) ->> 'objectId' IN (\(rows))"
             }
             return "CASE jsonb_typeof(\(list)) WHEN 'array' THEN EXISTS (SELECT FROM jsonb_array_elements(\(list)) e "
                 + "WHERE \(matches("e"))) ELSE \(matches(list)) END"
@@ -307,18 +307,19 @@ struct PredicateSQL {
         }
         // Where both sides have the same column type they compare as such, else as JSON.
         if case .column(let column, let type) = operand, type != .array, !key.isDotted,
-            case .column(_, let other) = Operand(key, of: probe, sql), Self.compares(type, other)
+            case .column(_, let other) = Operand(key, of: probe, sql), PredicateSQL.compares(type, other)
         {
             guard let rows = try subquery(query, { $0.column(key.field) }) else { return "false" }
             return "\(column) IN (\(rows))"
         }
-        guard let rows = try subquery(query, { table in
+        let json: String? = try subquery(query, { (table: TableReference) -> String in
             switch Operand(key, of: table, sql) {
             case .column(let column, _): "to_jsonb(\(column))"
             case .json(let expression): expression
             case .relation, .missing: "NULL::jsonb"
             }
-        }) else { return "false" }
+        })
+        guard let rows = json else { return "false" }
         switch operand {
         case .column(let column, .array):
             return "EXISTS (SELECT FROM jsonb_array_elements(\(column)) e WHERE e IN (\(rows)))"
@@ -365,7 +366,7 @@ struct PredicateSQL {
         case (.boolean, .bool(let bool)): sql.bind(.bool(bool), "boolean")
         case (.date, .date(let date)): sql.bind(.timestamp(milliseconds: date.milliseconds), "timestamptz")
         case (.date, .string(let string)):
-            Wire.Timestamp(iso: string).map { sql.bind(.timestamp(milliseconds: $0.milliseconds), "timestamptz") }
+            Timestamp(iso: string).map { sql.bind(.timestamp(milliseconds: $0.milliseconds), "timestamptz") }
         case (.pointer(let target), .pointer(let pointer)):
             target == pointer.className ? sql.text(pointer.objectId) : nil
         case (.pointer, .string(let id)): sql.text(id)
@@ -379,10 +380,10 @@ struct PredicateSQL {
         }
     }
 
-    private func jsonb(_ value: Value) -> String { sql.bind(.text(value.json.text), "jsonb") }
+    private func jsonb(_ value: Value) -> String { sql.bind(.utf8(value.json.bytes), "jsonb") }
 
     private func jsonbList(_ values: [Value]) -> String {
-        sql.bind(.text(JSON.array(values.map(\.json)).text), "jsonb")
+        sql.bind(.utf8(JSON.array(values.map(\.json)).bytes), "jsonb")
     }
 }
 
@@ -393,7 +394,7 @@ enum ListElement {
         case (.string, .string(let string)): string
         case (.number, .number(let number)): "\(number)"
         case (.boolean, .bool(let bool)): bool ? "t" : "f"
-        case (.date, .date(let date)): date.iso
+        case (.date, .date(let date)): date.description
         case (.pointer(let target), .pointer(let pointer)): target == pointer.className ? pointer.objectId : nil
         case (.pointer, .string(let id)): id
         case (.file, .file(let file)): file.name

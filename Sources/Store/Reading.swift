@@ -4,7 +4,7 @@ import Wire
 
 /// What a find brought.
 public struct Found {
-    let set: ResultSet?
+    let resultSet: ResultSet?
     public let count: Int?
     /// The class that the objects are of, where it is not the one asked (`redirectClassNameForKey`).
     public let className: String?
@@ -13,7 +13,7 @@ public struct Found {
     /// `{"results":[…],"count":n}`
     public func write(to out: inout JSONWriter) {
         out.raw("{\"results\":[")
-        if let set {
+        if let set = resultSet {
             out.reserve(set.count * 256)
             let writer = ObjectWriter(fileURLPrefix: fileURLPrefix)
             for row in 0..<set.count {
@@ -40,7 +40,7 @@ public struct FoundObject {
     let row: Int
     let fileURLPrefix: String
 
-    public var objectId: String { set.objectId(row) }
+    public var objectId: String { self.set.objectId(row) }
 
     /// Writes the object, and whatever `extra` adds before its closing brace.
     public func write(to out: inout JSONWriter, extra: ((inout JSONWriter) -> Void)? = nil) {
@@ -70,7 +70,7 @@ extension Store {
         }
         let limit = limit(query.limit)
         let nothing = { (count: Int?) in
-            Found(set: nil, count: count, className: redirected, fileURLPrefix: self.options.fileURLPrefix)
+            Found(resultSet: nil, count: count, className: redirected, fileURLPrefix: self.options.fileURLPrefix)
         }
         guard let table = schema[query.className] else {
             return nothing(query.count ? 0 : nil)
@@ -99,7 +99,7 @@ extension Store {
                 table, query.predicate, rows: rows)
             count = Int(try await reader.read(plan.statement, plan.parameters).int(0, 0))
         }
-        return Found(set: set, count: count, className: redirected, fileURLPrefix: options.fileURLPrefix)
+        return Found(resultSet: set, count: count, className: redirected, fileURLPrefix: options.fileURLPrefix)
     }
 
     /// Gets one object. Throws 101 when there is none that the viewer may read.

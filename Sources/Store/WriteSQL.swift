@@ -190,7 +190,7 @@ struct WriteSQL {
         }
     }
 
-    private func jsonb(_ json: JSON) -> String { sql.bind(.text(json.text), "jsonb") }
+    private func jsonb(_ json: JSON) -> String { sql.bind(.utf8(json.bytes), "jsonb") }
 
     private func literal(_ value: Value, _ type: FieldType, _ field: String) throws(ParseError) -> String {
         switch (type, value) {

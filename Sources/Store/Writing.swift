@@ -6,7 +6,7 @@ import Wire
 /// What a create made.
 public struct Created {
     public let objectId: String
-    public let createdAt: Wire.Timestamp
+    public let createdAt: Timestamp
     /// The fields that the answer tells: defaults, and what operators made.
     public var answered: JSONObject
     /// The ACL that the class gave the object.
@@ -15,7 +15,7 @@ public struct Created {
 
 /// What an update made.
 public struct Updated {
-    public let updatedAt: Wire.Timestamp
+    public let updatedAt: Timestamp
     public var answered: JSONObject
 }
 
@@ -313,9 +313,9 @@ extension Store {
 
     /// createdAt and updatedAt as the maintenance key may set them.
     private func serverDates(_ update: Update, _ viewer: Viewer) throws(ParseError) -> (
-        created: Wire.Timestamp?, updated: Wire.Timestamp?
+        created: Timestamp?, updated: Timestamp?
     ) {
-        func date(_ json: JSON?, _ name: String) throws(ParseError) -> Wire.Timestamp? {
+        func date(_ json: JSON?, _ name: String) throws(ParseError) -> Timestamp? {
             guard let json, json != .null else { return nil }
             if case .date(let date) = try Value.parse(json) { return date }
             throw ParseError(111, "schema mismatch for \(name); expected Date")
