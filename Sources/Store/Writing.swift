@@ -39,8 +39,8 @@ public struct ServerSide: Sendable {
     public var objectId: String?
     /// Told to all nodes when the write is committed: channel and payload.
     public var notification: (channel: String, payload: String)?
-    /// Statements that belong to the same transaction, run after the write; `$1` is the object's id.
-    public var afterwards: [Statement] = []
+    /// Statements that belong to the same transaction, run after the write.
+    public var afterwards: [(statement: Statement, parameters: [Parameter])] = []
 
     public init() {}
 
@@ -60,7 +60,7 @@ extension Store {
         if let existing = schema[className] {
             if case .none = try access.decide(.create, on: existing) { throw ParseError.objectNotFound }
         }
-        let objectId = try server.objectId ?? newObjectId(update, viewer)
+        let objectId = try server.objectId ?? newObjectId(update)
         var update = update
         update.changes.removeAll { if case .delete = $0.operation { true } else { false } }
         schema = try await prepare(className, update, schema, access, creating: true)
@@ -75,7 +75,7 @@ extension Store {
             acl = resolve(standing, viewer)
             defaultACL = acl
         }
-        if table.name == "_User", let given = acl, !given.entries.isEmpty || true { acl = ownACL(given, objectId) }
+        if table.name == "_User" { acl = ownACL(acl ?? ACL(), objectId) }
         let dates = try serverDates(update, viewer)
         let plan = try WriteSQL(table: table).insert(
             objectId: objectId, update.changes, acl: acl, createdAt: dates.created, updatedAt: dates.updated,
@@ -85,7 +85,7 @@ extension Store {
             let rows = try await writer.write(plan.statement, plan.parameters)
             for (name, value) in try answers(rows, plan.answered).members { answered[name] = value }
             try await changeRelations(relations, of: objectId, table, writer)
-            try await finish(server, objectId, writer)
+            try await finish(server, writer)
             return Timestamp(milliseconds: rows.timestampMilliseconds(0, 0))
         }
         hideProtected(&answered, table, access)
@@ -123,7 +123,7 @@ extension Store {
         guard let table = schema[className] else { throw ParseError.objectNotFound }
         try checkRequired(update, table, creating: false)
         var acl = update.acl
-        if table.name == "_User", case .set(let given)? = acl { acl = .set(ownACL(given, objectId)) }
+        if table.name == "_User", !viewer.isAboveAccess, case .set(let given)? = acl { acl = .set(ownACL(given, objectId)) }
         let dates = try serverDates(update, viewer)
         let plan = try WriteSQL(table: table).update(
             objectId: objectId, update.changes, acl: acl, updatedAt: dates.updated, access: access, rows: rows,
@@ -133,7 +133,7 @@ extension Store {
             let result = try await writer.write(plan.statement, plan.parameters)
             guard result.count > 0 else { throw ParseError.objectNotFound }
             try await changeRelations(relations, of: objectId, table, writer)
-            try await finish(server, objectId, writer)
+            try await finish(server, writer)
             return Updated(
                 updatedAt: Timestamp(milliseconds: result.timestampMilliseconds(0, 1)),
                 answered: try answers(result, plan.answered))
@@ -162,7 +162,7 @@ extension Store {
                 _ = try await writer.write(
                     Statement("DELETE FROM \(quoted(join)) WHERE \"owningId\" = $1"), [.text(objectId)])
             }
-            try await finish(server, objectId, writer)
+            try await finish(server, writer)
         }
     }
 
@@ -194,14 +194,15 @@ extension Store {
         return try await database.transaction { try await body($0) }
     }
 
-    private func finish(_ server: ServerSide, _ objectId: String, _ writer: any StatementWriter) async throws {
-        for statement in server.afterwards { _ = try await writer.write(statement, [.text(objectId)]) }
+    private func finish(_ server: ServerSide, _ writer: any StatementWriter) async throws {
+        for next in server.afterwards { _ = try await writer.write(next.statement, next.parameters) }
         if let (channel, payload) = server.notification {
             _ = try await writer.write(Statement("SELECT pg_notify($1, $2)"), [.text(channel), .text(payload)])
         }
     }
 
-    private func newObjectId(_ update: Update, _ viewer: Viewer) throws -> String {
+    /// The id of an object that is about to be made: the one it brings, where that is allowed, else a new one.
+    public func newObjectId(_ update: Update) throws -> String {
         guard let given = update.objectId else {
             return ObjectIdentifiers.make(options.objectIdSize)
         }
@@ -240,7 +241,6 @@ extension Store {
             }
             guard known == type else { throw SchemaMismatch.error(className, name, known, type) }
         }
-        if case .relation = fields["users"]?.type, className == "_Role" {}
         if existing != nil, added.isEmpty { return schema }
         if creating, let existing, !added.isEmpty {
             if case .none = try access.decide(.addField, on: existing, creating: true) {

@@ -1,0 +1,109 @@
+import Postgres
+import Schema
+import Store
+import Wire
+
+/// What a log-in brought.
+public struct LoggedIn {
+    /// The user as it may see itself; nil where it may not even get its own row.
+    public let user: FoundObject?
+    public let userId: String
+    public let sessionToken: String?
+}
+
+extension Accounts {
+    private static let findByName = Statement(
+        """
+        SELECT "objectId", "_hashed_password", "_rperm", "_wperm" FROM "_User" WHERE "username" = $1::text
+        UNION ALL
+        SELECT "objectId", "_hashed_password", "_rperm", "_wperm" FROM "_User" WHERE "email" = $1::text
+        LIMIT 1
+        """)
+    private static let findByEmail = Statement(
+        "SELECT \"objectId\", \"_hashed_password\", \"_rperm\", \"_wperm\" FROM \"_User\" WHERE \"email\" = $1::text")
+    private static let findByBoth = Statement(
+        """
+        SELECT "objectId", "_hashed_password", "_rperm", "_wperm" FROM "_User"
+        WHERE "username" = $1::text AND "email" = $2::text
+        """)
+
+    private static let refused = ParseError(101, "Invalid username/password.")
+
+    /// Checks name (or address) and password. Throws 101 for whatever is wrong, so that nothing is told apart;
+    /// 200, 201 when something is missing.
+    func authenticate(_ parameters: JSONObject, as viewer: Viewer) async throws -> String {
+        let username = Credential(parameters["username"])
+        let email = Credential(parameters["email"])
+        let password = Credential(parameters["password"])
+        if case .missing = username, case .missing = email { throw ParseError(200, "username/email is required.") }
+        if case .missing = password { throw ParseError(201, "password is required.") }
+        guard case .text(let password) = password else { throw Accounts.refused }
+        let rows: Rows
+        switch (username, email) {
+        case (.text(let username), .missing): rows = try await database.read(Accounts.findByName, [.text(username)])
+        case (.missing, .text(let email)): rows = try await database.read(Accounts.findByEmail, [.text(email)])
+        case (.text(let username), .text(let email)):
+            rows = try await database.read(Accounts.findByBoth, [.text(username), .text(email)])
+        default: throw Accounts.refused
+        }
+        let hash = rows.count > 0 ? rows.optionalString(0, 1) : nil
+        let isRight = await Passwords.verify(password, hash ?? Passwords.nobody)
+        guard isRight, hash != nil else { throw Accounts.refused }
+        // Locked out by the master key: the ACL names nobody.
+        let isLocked =
+            !rows.isNull(0, 2) && rows.textArray(0, 2).isEmpty && !rows.isNull(0, 3) && rows.textArray(0, 3).isEmpty
+        guard !isLocked || viewer.isAboveAccess else { throw Accounts.refused }
+        return rows.string(0, 0)
+    }
+
+    public func logIn(_ parameters: JSONObject, as viewer: Viewer) async throws -> LoggedIn {
+        let userId = try await authenticate(parameters, as: viewer)
+        let token = try await openSession(userId, .logIn(provider: "password"), viewer.installationId)
+        return try await loggedIn(userId, token: token, viewer)
+    }
+
+    /// `/loginAs`: a session for any user, opened by the master key.
+    public func logInAs(_ parameters: JSONObject, as viewer: Viewer) async throws -> LoggedIn {
+        guard viewer.key == .master else {
+            throw ParseError(119, store.options.sanitizesErrors ? "Permission denied" : "master key is required")
+        }
+        guard case .string(let userId)? = parameters["userId"], !userId.isEmpty else {
+            throw ParseError(162, "userId must not be empty, null, or undefined")
+        }
+        let rows = try await database.read(
+            Statement("SELECT FROM \"_User\" WHERE \"objectId\" = $1::text"), [.text(userId)])
+        guard rows.count > 0 else { throw ParseError(101, "user not found") }
+        let token = try await openSession(userId, .logIn(provider: "masterkey"), viewer.installationId)
+        return try await loggedIn(userId, token: token, viewer)
+    }
+
+    /// `/verifyPassword`: checks and opens nothing.
+    public func verifyPassword(_ parameters: JSONObject, as viewer: Viewer) async throws -> LoggedIn {
+        let userId = try await authenticate(parameters, as: viewer)
+        return try await loggedIn(userId, token: nil, viewer)
+    }
+
+    public func loggedIn(_ userId: String, token: String?, _ viewer: Viewer) async throws -> LoggedIn {
+        let own =
+            viewer.isAboveAccess
+            ? viewer : try await self.viewer(userId: userId, session: nil, installationId: viewer.installationId)
+        do {
+            let user = try await store.get(Query(className: "_User"), objectId: userId, as: own)
+            return LoggedIn(user: user, userId: userId, sessionToken: token)
+        } catch let error as ParseError where error.code == 119 || error.code == 101 {
+            return LoggedIn(user: nil, userId: userId, sessionToken: token)
+        }
+    }
+
+    private enum Credential {
+        case missing, text(String), wrongType
+
+        init(_ json: JSON?) {
+            switch json {
+            case nil, .null, .string(""): self = .missing
+            case .string(let text): self = text.utf8.contains(0) ? .wrongType : .text(text)
+            default: self = .wrongType
+            }
+        }
+    }
+}

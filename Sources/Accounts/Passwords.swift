@@ -1,0 +1,56 @@
+import CCrypt
+import Glibc
+import Store
+
+/// bcrypt, as libxcrypt computes it: off the workers' threads, since one hash takes tens of milliseconds.
+///
+/// Passwords are cut at 72 bytes by bcrypt itself, as with every Parse server.
+public enum Passwords {
+    /// The cost of new hashes: 2^10 rounds, as Parse has it.
+    public static let cost: UInt = 10
+
+    /// A `$2b$` hash of `password` under a new salt.
+    @concurrent
+    public static func hash(_ password: String) async -> String? {
+        let random = Random.bytes(16)
+        guard
+            let setting = random.withUnsafeBytes({ random -> String? in
+                let salt = crypt_gensalt_ra("$2b$", cost, random.baseAddress, Int32(random.count))
+                defer { free(salt) }
+                return salt.map { String(cString: $0) }
+            })
+        else { return nil }
+        return compute(password, setting)
+    }
+
+    /// Whether `password` is the one that `hash` (`$2a$`, `$2b$`, `$2y$`) was made of; takes as long whatever the answer.
+    @concurrent
+    public static func verify(_ password: String, _ hash: String) async -> Bool {
+        guard let computed = compute(password, hash) else { return false }
+        return isEqual(computed, hash)
+    }
+
+    /// A hash that no password has, to compute against where there is no user, so that the time tells nothing.
+    static let nobody = "$2b$10$CwTycUXWue0Thq9StjUM0uJ8.zM4Q5m2x1b8v7nF0m9p3k6s2d1aG"
+
+    private static func compute(_ password: String, _ setting: String) -> String? {
+        // A NUL would end the password early; no user can have one with it.
+        guard !password.utf8.contains(0) else { return nil }
+        var data: UnsafeMutableRawPointer?
+        var size: Int32 = 0
+        defer { free(data) }
+        guard let result = crypt_ra(password, setting, &data, &size) else { return nil }
+        let hash = String(cString: result)
+        return hash.hasPrefix("$2") ? hash : nil
+    }
+
+    /// Compares without telling by its time where two texts differ.
+    static func isEqual(_ one: String, _ other: String) -> Bool {
+        let one = Array(one.utf8)
+        let other = Array(other.utf8)
+        guard one.count == other.count else { return false }
+        var difference: UInt8 = 0
+        for index in one.indices { difference |= one[index] ^ other[index] }
+        return difference == 0
+    }
+}
