@@ -3,7 +3,7 @@ import Wire
 /// How a class stands in the catalogue: `{"fields": {…}, "permissions": {…} or absent, "indexes": {…}}`.
 enum CatalogueCoding {
     static func encode(_ schema: ClassSchema) -> JSON {
-        var object = JSONObject([("fields", .object(fields(schema, defaultsToo: true)))])
+        var object = JSONObject([("fields", .object(schema.fieldsShown))])
         if let given = schema.permissions.given { object["permissions"] = .object(given) }
         if !schema.indexes.isEmpty { object["indexes"] = .object(schema.indexes) }
         return .object(object)
@@ -30,13 +30,12 @@ enum CatalogueCoding {
             permissions: ClassPermissions(given: permissions, serverProtectedFields: serverProtectedFields),
             indexes: indexes)
     }
+}
 
-    static func fields(_ schema: ClassSchema, defaultsToo: Bool) -> JSONObject {
-        var object = JSONObject()
-        for (name, field) in schema.fields.sorted(by: { $0.key < $1.key }) {
-            object[name] = .object(FieldDefinition.json(field))
-        }
-        return object
+extension ClassSchema {
+    /// The fields as the schema API shows them.
+    public var fieldsShown: JSONObject {
+        JSONObject(fields.sorted { $0.key < $1.key }.map { ($0.key, .object(FieldDefinition.json($0.value))) })
     }
 }
 

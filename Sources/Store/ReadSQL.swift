@@ -61,6 +61,33 @@ struct ReadSQL {
         return Plan(statement: Statement(text), parameters: sql.parameters, columns: [], relations: [])
     }
 
+    /// The values of one field; nil where the class has no such field.
+    func distinct(
+        _ table: ClassSchema, _ path: FieldPath, _ predicate: Predicate, rows: Access.Rows
+    ) throws(ParseError) -> Plan? {
+        let table = TableReference(schema: table, alias: sql.alias())
+        var from = "\(quoted(table.schema.name)) \(table.alias)"
+        let expression: String
+        let type: FieldType
+        switch Operand(path, of: table, sql) {
+        case .missing, .relation: return nil
+        case .column(let column, .array):
+            from += " CROSS JOIN LATERAL jsonb_array_elements(\(column)) AS e (element)"
+            (expression, type) = ("element", .object)
+        case .json(let json): (expression, type) = (json, .object)
+        case .column(let column, .geoPoint), .column(let column, .polygon):
+            // Geometric types have no order to be distinct by.
+            (expression, type) = ("\(column)::text", .string)
+        case .column(let column, let columnType): (expression, type) = (column, columnType)
+        }
+        let text =
+            "SELECT DISTINCT \(expression) FROM \(from)" + (try conditions(predicate, on: table, rows))
+            + (predicate == .always && access.viewer.isAboveAccess ? " WHERE " : " AND ") + "\(expression) IS NOT NULL"
+        return Plan(
+            statement: Statement(text), parameters: sql.parameters,
+            columns: [ResultSet.Column(name: path.field, type: type, index: 0)], relations: [])
+    }
+
     private func conditions(_ predicate: Predicate, on table: TableReference, _ rows: Access.Rows) throws(ParseError)
         -> String
     {

@@ -251,6 +251,21 @@ extension Store {
         return try await catalogue.snapshot()
     }
 
+    /// Makes the class and the fields that a write will need, ahead of a transaction. What the write itself may not do
+    /// is left for it to refuse.
+    public func prepareSchema(_ className: String, _ update: Update, as viewer: Viewer, creating: Bool) async throws {
+        try checkReachable(className, viewer)
+        let access = access(viewer)
+        let schema = try await catalogue.snapshot()
+        if let existing = schema[className] {
+            _ = try access.decide(creating ? .create : .update, on: existing)
+            if addsFields(update, existing) { _ = try access.decide(.addField, on: existing, creating: creating) }
+        } else if !creating {
+            throw ParseError.objectNotFound
+        }
+        _ = try await prepare(className, update, schema, access, creating: creating)
+    }
+
     private func addsFields(_ update: Update, _ table: ClassSchema) -> Bool {
         update.changes.contains { table.fields[$0.path.field] == nil && $0.impliedType != nil }
     }

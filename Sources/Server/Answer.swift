@@ -1,0 +1,108 @@
+import Postgres
+import Wire
+
+/// What a route answers.
+struct Answer {
+    var status = 200
+    var headers: [(String, String)] = []
+    var body: [UInt8]
+
+    init(status: Int = 200, headers: [(String, String)] = [], body: [UInt8]) {
+        self.status = status
+        self.headers = headers
+        self.body = body
+    }
+
+    init(status: Int = 200, _ json: JSONObject) { self.init(status: status, body: JSON.object(json).bytes) }
+
+    /// What `write` writes.
+    init(status: Int = 200, headers: [(String, String)] = [], _ write: (inout JSONWriter) throws -> Void) rethrows {
+        var out = JSONWriter()
+        try write(&out)
+        self.init(status: status, headers: headers, body: out.bytes)
+    }
+
+    static let empty = Answer(body: Array("{}".utf8))
+}
+
+/// Errors become HTTP here, and nowhere else.
+struct ErrorAnswer {
+    let sanitizes: Bool
+
+    func answer(_ error: any Error) -> (Answer, isDefect: Bool) {
+        let (error, isDefect) = parseError(error)
+        var members = JSONObject()
+        if let code = error.code { members["code"] = .number(Double(code)) }
+        members["error"] = .string(error.message)
+        var answer = Answer(status: status(error), members)
+        if let seconds = error.retryAfter { answer.headers.append(("Retry-After", "\(seconds)")) }
+        return (answer, isDefect)
+    }
+
+    private func status(_ error: ParseError) -> Int {
+        if let status = error.status { return status }
+        switch error.code {
+        case 1: return 500
+        case 101: return 404
+        default: return 400
+        }
+    }
+
+    /// What a client is told; PostgreSQL's own words never.
+    func parseError(_ error: any Error) -> (ParseError, isDefect: Bool) {
+        switch error {
+        case let error as ParseError: return (error, error.code == 1)
+        case let error as PostgresError: return map(error)
+        case is CancellationError:
+            return (ParseError(1, "The request was given up.", status: 503, retryAfter: 1), false)
+        default: return (ParseError(1, "An internal server error occurred"), true)
+        }
+    }
+
+    private func map(_ error: PostgresError) -> (ParseError, Bool) {
+        switch error.kind {
+        case .parameter:
+            return (ParseError(111, "Text cannot hold the character U+0000, nor a request more than 1 GB."), false)
+        case .server: break
+        default:
+            return (
+                ParseError(1, "The database cannot be reached now. Try again in a moment.", status: 503, retryAfter: 1),
+                false
+            )
+        }
+        switch error.sqlState {
+        case "23505":
+            return (ParseError(137, "A duplicate value for a field with unique values was provided"), false)
+        case "2201B": return (ParseError(102, "The regular expression cannot be read."), false)
+        case "HP111": return (ParseError(111, "schema mismatch: \(error.message)"), false)
+        case "22003", "22P03", "22008":
+            return (ParseError(111, "A number or a date is out of range."), false)
+        case "22021", "22P05": return (ParseError(111, "Text cannot hold the character U+0000."), false)
+        case "57014":
+            return (
+                ParseError(102, "The query took too long and was stopped. Ask for less, or add an index."), false
+            )
+        case "54000", "54001", "54011", "54023", "53400", "2202E":
+            return (ParseError(102, "The query is too large. Ask for less at once."), false)
+        case "40001", "40P01", "55P03":
+            return (
+                ParseError(1, "Others are changing the same objects. Try again in a moment.", status: 503, retryAfter: 1),
+                false
+            )
+        case "42P01", "42703", "0A000", "26000":
+            // The schema changed under the statement.
+            return (
+                ParseError(1, "The schema has just changed. Try again.", status: 503, retryAfter: 1), false
+            )
+        default:
+            if error.sqlState.hasPrefix("08") || error.sqlState.hasPrefix("57") || error.sqlState.hasPrefix("53") {
+                return (
+                    ParseError(
+                        1, "The database cannot be reached now. Try again in a moment.", status: 503, retryAfter: 1),
+                    false
+                )
+            }
+            return (ParseError(1, "An internal server error occurred"), true)
+        }
+    }
+}

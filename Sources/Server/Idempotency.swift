@@ -1,0 +1,28 @@
+import Postgres
+import Wire
+
+/// Requests with an id that were served already are refused (`idempotencyOptions`).
+extension API {
+    private static let remember = Statement(
+        """
+        INSERT INTO "_Idempotency" AS seen ("reqId", "expire")
+        VALUES ($1::text, now() + $2::double precision * interval '1 second')
+        ON CONFLICT ("reqId") DO UPDATE SET "expire" = excluded."expire" WHERE seen."expire" < now()
+        RETURNING 1
+        """)
+
+    /// Throws 159 for a POST or PUT whose id has come before, whatever came of it.
+    func checkIdempotency(_ request: Request) async throws {
+        guard let id = request.caller.requestId, !id.isEmpty, request.method == "POST" || request.method == "PUT" else {
+            return
+        }
+        let paths = options.idempotencyOptions.paths
+        guard !paths.isEmpty else { return }
+        let path = request.path.joined(separator: "/")
+        guard paths.contains(where: { $0.matches(path) }) else { return }
+        guard id.utf8.count <= 255 else { throw ParseError(102, "A request id has at most 255 bytes.") }
+        let rows = try await store.database.write(
+            API.remember, [.text(id), .double(options.idempotencyOptions.ttl)])
+        guard rows.count > 0 else { throw ParseError(159, "Duplicate request") }
+    }
+}

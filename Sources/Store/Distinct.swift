@@ -1,0 +1,31 @@
+import Postgres
+import Schema
+import Wire
+
+extension Store {
+    /// The values that a field has among the objects that a query finds, each once; of an Array field its elements.
+    public func distinct(_ path: FieldPath, _ query: Query, as viewer: Viewer) async throws -> [JSON] {
+        try checkReachable(query.className, viewer)
+        let schema = try await catalogue.snapshot()
+        guard let table = schema[query.className] else { return [] }
+        let access = access(viewer)
+        let rows = try access.decide(.find, on: table)
+        try QueryableFields(access: access, schema: schema).check(query.predicate, query.order, on: table)
+        if access.protectedFields(of: table).any.contains(path.field) {
+            throw ParseError(119, access.refusal("This user is not allowed to query \(path.field)"))
+        }
+        guard
+            let plan = try ReadSQL(schema: schema, access: access, options: options).distinct(
+                table, path, query.predicate, rows: rows)
+        else { return [] }
+        let found = try await database.read(plan.statement, plan.parameters)
+        var values: [JSON] = []
+        for row in 0..<found.count {
+            guard let column = plan.columns.first else { continue }
+            var out = JSONWriter()
+            ObjectWriter.scalar(found, row, 0, column.type, options.fileURLPrefix, to: &out)
+            values.append(try JSONParser.parse(out.bytes))
+        }
+        return values
+    }
+}
