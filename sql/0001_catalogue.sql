@@ -31,8 +31,8 @@ CREATE TABLE "_User" (
 );
 CREATE INDEX ON "_User" ("createdAt", "objectId");
 -- Names and addresses are unique whatever their case; the names of these indexes tell errors apart.
-CREATE UNIQUE INDEX "_User_username" ON "_User" (lower("username" COLLATE "C.UTF-8"));
-CREATE UNIQUE INDEX "_User_email" ON "_User" (lower("email" COLLATE "C.UTF-8"));
+CREATE UNIQUE INDEX "_User_username" ON "_User" (lower("username" COLLATE "und-x-icu"));
+CREATE UNIQUE INDEX "_User_email" ON "_User" (lower("email" COLLATE "und-x-icu"));
 CREATE UNIQUE INDEX "_User_authData_anonymous" ON "_User" (("authData" #>> '{anonymous,id}'));
 
 CREATE TABLE "_Session" (

@@ -46,6 +46,9 @@ public final class Loop {
     /// Keeps `object` alive as long as the loop.
     public func keep(_ object: AnyObject) { kept.append(object) }
 
+    /// The first of the kept objects of a type.
+    public func first<Object: AnyObject>(_ type: Object.Type) -> Object? { kept.lazy.compactMap { $0 as? Object }.first }
+
     /// Lets go of an object given to `keep(_:)`.
     public func release(_ object: AnyObject) { kept.removeAll { $0 === object } }
 

@@ -74,7 +74,7 @@ public final class Catalogue {
         var classes: [String: ClassSchema] = [:]
         for row in 0..<rows.count where !rows.isNull(row, 1) {
             let name = rows.string(row, 1)
-            let json = try JSONParser.parse(rows.bytes(row, 2))
+            let json = try JSONParser.parse(rows.json(row, 2))
             classes[name] = try CatalogueCoding.decode(
                 json, name: name, serverProtectedFields: serverProtectedFields[name])
         }
@@ -110,7 +110,7 @@ public final class Catalogue {
             var existing: ClassSchema?
             if rows.count > 0 {
                 existing = try CatalogueCoding.decode(
-                    try JSONParser.parse(rows.bytes(0, 0)), name: className,
+                    try JSONParser.parse(rows.json(0, 0)), name: className,
                     serverProtectedFields: serverProtectedFields[className])
             }
             switch try await body(existing, SchemaTransaction(transaction)) {

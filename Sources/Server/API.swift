@@ -36,7 +36,10 @@ final class API {
         } catch {
             let isDefect: Bool
             (answer, isDefect) = errors.answer(error)
-            if isDefect { Log.error("a request failed", ["method": http.method, "path": http.path, "error": "\(error)"]) }
+            if isDefect {
+                Log.shared.error(
+                    "a request failed", ["method": .text(http.method), "path": .text(http.path), "error": "\(error)"])
+            }
         }
         answer.headers += cors
         answer.headers.append(("Content-Type", "application/json; charset=utf-8"))
@@ -45,7 +48,7 @@ final class API {
 
     private func serve(_ http: HTTPRequest, _ path: [String]) async throws -> Answer {
         if http.method == "OPTIONS" { return Answer(body: []) }
-        if path.first?.lowercased() == "health" { return Answer(["status": "ok"]) }
+        if path.first?.lowercased() == "health" { return Answer(json: ["status": "ok"]) }
         // Identify.
         let sendsFile = path.first?.lowercased() == "files"
         var body = sendsFile ? JSONObject() : try RequestBody.object(http)
@@ -90,7 +93,7 @@ final class API {
 
     func run(_ route: Route, _ request: Request) async throws -> Answer {
         switch route {
-        case .health: return Answer(["status": "ok"])
+        case .health: return Answer(json: ["status": "ok"])
         case .find(let className): return try await find(className, request)
         case .get(let className, let id): return try await get(className, id, request)
         case .create(let className): return try await create(className, request)
@@ -201,7 +204,7 @@ enum RequestBody {
 enum ServerInfo {
     static let version = "9.10.0"
 
-    static let answer = Answer([
+    static let answer = Answer(json: [
         "features": [
             "globalConfig": ["create": false, "read": false, "update": false, "delete": false],
             "hooks": ["create": false, "read": false, "update": false, "delete": false],

@@ -57,7 +57,7 @@ extension API {
     func answer(_ session: Accounts.CreatedSession) -> Answer {
         var members = session.members
         members["objectId"] = .string(session.objectId)
-        var answer = Answer(status: 201, members)
+        var answer = Answer(status: 201, json: .object(members))
         answer.headers.append(("Location", (options.serverURL ?? "") + "/classes/_Session/" + session.objectId))
         return answer
     }
@@ -91,6 +91,6 @@ extension API {
         guard let data = body["challengeData"] else { throw ParseError(-1, "Nothing to challenge.") }
         guard case .object = data else { throw ParseError(-1, "challengeData should be an object.") }
         if names { _ = try await accounts.verifyPassword(body, as: request.viewer) }
-        return Answer(["challengeData": .object(JSONObject())])
+        return Answer(json: ["challengeData": [:]])
     }
 }

@@ -13,7 +13,7 @@ struct Answer {
         self.body = body
     }
 
-    init(status: Int = 200, _ json: JSONObject) { self.init(status: status, body: JSON.object(json).bytes) }
+    init(status: Int = 200, json: JSON) { self.init(status: status, body: json.bytes) }
 
     /// What `write` writes.
     init(status: Int = 200, headers: [(String, String)] = [], _ write: (inout JSONWriter) throws -> Void) rethrows {
@@ -34,7 +34,7 @@ struct ErrorAnswer {
         var members = JSONObject()
         if let code = error.code { members["code"] = .number(Double(code)) }
         members["error"] = .string(error.message)
-        var answer = Answer(status: status(error), members)
+        var answer = Answer(status: status(error), json: .object(members))
         if let seconds = error.retryAfter { answer.headers.append(("Retry-After", "\(seconds)")) }
         return (answer, isDefect)
     }

@@ -17,6 +17,6 @@ extension API {
         try Names.checkClass(className)
         let query = try Query.parse(className: className, parameters: parameters)
         let values = try await store.distinct(FieldPath(text: field), query, as: request.viewer)
-        return Answer(["results": .array(values)])
+        return Answer(json: ["results": .array(values)])
     }
 }

@@ -98,10 +98,8 @@ struct Identification {
 /// Compares secrets without telling by the time where they differ.
 func matches(_ given: String, _ secret: String?) -> Bool {
     guard let secret, !secret.isEmpty else { return false }
-    let given = given.utf8
-    let secret = secret.utf8
-    var difference: UInt8 = given.count == secret.count ? 0 : 1
-    for (one, other) in zip(given, secret) { difference |= one ^ other }
+    var difference: UInt8 = given.utf8.count == secret.utf8.count ? 0 : 1
+    for (one, other) in zip(given.utf8, secret.utf8) { difference |= one ^ other }
     return difference == 0
 }
 
@@ -139,7 +137,7 @@ private struct BasicAuthentication {
     init?(_ header: String) {
         let parts = header.split(separator: " ", maxSplits: 1)
         guard parts.count == 2, parts[0].lowercased() == "basic",
-            let bytes = Value.bytes(fromBase64: String(parts[1])), let text = String(validating: bytes, as: UTF8.self),
+            let bytes = Base64.decode(String(parts[1])), let text = String(validating: bytes, as: UTF8.self),
             let colon = text.firstIndex(of: ":")
         else { return nil }
         appId = String(text[..<colon])

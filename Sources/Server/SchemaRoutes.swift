@@ -10,11 +10,11 @@ extension API {
         case .schemas:
             try checkMaster(request.viewer, writes: false)
             let all = try await catalogue.snapshot().classes.values.sorted { $0.name < $1.name }
-            return Answer(["results": .array(all.map { .object(shown($0)) })])
+            return Answer(json: ["results": .array(all.map { .object(shown($0)) })])
         case .schema(let name):
             try checkMaster(request.viewer, writes: false)
             guard let schema = try await catalogue.snapshot()[name] else { throw noClass(name) }
-            return Answer(shown(schema))
+            return Answer(json: .object(shown(schema)))
         case .createSchema(let pathName):
             try checkMaster(request.viewer, writes: true)
             let name = try className(pathName, request.body)
@@ -25,12 +25,12 @@ extension API {
                 indexes["_id_"] = nil
                 answer["indexes"] = .object(indexes)
             }
-            return Answer(answer)
+            return Answer(json: .object(answer))
         case .updateSchema(let name):
             try checkMaster(request.viewer, writes: true)
             if let other = request.body["className"], other != .string(name) { throw mismatch(other, name) }
             let schema = try await catalogue.update(name, try schemaRequest(request.body))
-            return Answer(shown(schema))
+            return Answer(json: .object(shown(schema)))
         case .deleteSchema(let name):
             try checkMaster(request.viewer, writes: true)
             try await catalogue.delete(name)

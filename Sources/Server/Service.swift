@@ -57,8 +57,8 @@ final class Node: Sendable {
     init(options: Options, database: DatabaseConfiguration, workers: Int) throws {
         var options = options
         var limits = HTTPServer.Limits()
-        limits.headSize = options.http.maxHeadSize.value
-        limits.bodySize = options.maxUploadSize.value
+        limits.headSize = options.http.maxHeadSize.bytes
+        limits.bodySize = options.maxUploadSize.bytes
         limits.headTimeout = UInt64(options.http.headTimeout * 1e9)
         limits.idleTimeout = UInt64(options.http.idleTimeout * 1e9)
         limits.connections = options.http.maxConnections
@@ -112,7 +112,7 @@ final class Node: Sendable {
             for worker in workers {
                 group.addTask {
                     await worker.run { _, loop in
-                        await loop.kept(WorkerService.self)?.drain(atMost: patience)
+                        await loop.first(WorkerService.self)?.drain(atMost: patience)
                     }
                     await worker.stop()
                 }
@@ -185,7 +185,7 @@ final class WorkerService {
 
     private func serve(_ request: HTTPRequest, _ responder: HTTPResponder) async {
         guard let path = mount.split(request.path) else {
-            let answer = Answer(status: 404, ["error": "There is nothing here. The API is below the mount path."])
+            let answer = Answer(status: 404, json: ["error": "There is nothing here. The API is below the mount path."])
             responder.respond(status: answer.status, headers: [("Content-Type", "application/json")], body: answer.body)
             return
         }

@@ -1,5 +1,5 @@
 /// Base64 (RFC 4648) for the Bytes type.
-enum Base64 {
+public enum Base64 {
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
 
     static func encode(_ bytes: [UInt8]) -> String {
@@ -20,7 +20,7 @@ enum Base64 {
     }
 
     /// nil where the text is not base64. Padding may be missing, and the alphabet may be that of URLs.
-    static func decode(_ text: String) -> [UInt8]? {
+    public static func decode(_ text: String) -> [UInt8]? {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.utf8.count / 4 * 3 + 3)
         var group: UInt32 = 0

@@ -85,3 +85,13 @@ extension Options.DeniedKeyword: OptionValue {
             JSONObject([("key", key?.shown), ("value", value)].compactMap { name, json in json.map { (name, $0) } }))
     }
 }
+
+extension Options.DeniedKeyword {
+    /// As the request checks take it.
+    var json: JSONObject {
+        var object = JSONObject()
+        if let key { object["key"] = .string(key.source) }
+        if let value { object["value"] = value }
+        return object
+    }
+}
