@@ -166,14 +166,19 @@ final class Node: Sendable {
 final class WorkerService {
     private let database: Database
     private let api: API
-    private let mount: MountPath
-    private var server: HTTPServer?
+    private let server: HTTPServer
 
     init(loop: Loop, node: Node) throws {
-        database = node.makeDatabase(loop)
-        api = node.makeAPI(database)
-        mount = MountPath(node.options.mountPath)
-        server = try node.makeServer(loop) { [unowned self] request, responder in await self.serve(request, responder) }
+        let database = node.makeDatabase(loop)
+        let api = node.makeAPI(database)
+        let mount = MountPath(node.options.mountPath)
+        // An async closure that captures something weakly would leave the worker's thread (a fault of Swift 6.3): so
+        // it captures only what it needs, and none of that refers back to the server.
+        server = try node.makeServer(loop) { request, responder in
+            await WorkerService.serve(request, responder, api, mount)
+        }
+        self.database = database
+        self.api = api
     }
 
     /// Reads the schema and begins to follow what other nodes change.
@@ -183,10 +188,14 @@ final class WorkerService {
         try await api.store.catalogue.reload()
     }
 
-    private func serve(_ request: HTTPRequest, _ responder: HTTPResponder) async {
+    private static func serve(
+        _ request: HTTPRequest, _ responder: HTTPResponder, _ api: API, _ mount: MountPath
+    ) async {
         guard let path = mount.split(request.path) else {
-            let answer = Answer(status: 404, json: ["error": "There is nothing here. The API is below the mount path."])
-            responder.respond(status: answer.status, headers: [("Content-Type", "application/json")], body: answer.body)
+            let answer = Answer(
+                status: 404, json: ["error": "There is nothing here. The API is below the mount path."])
+            responder.respond(
+                status: answer.status, headers: [("Content-Type", "application/json")], body: answer.body)
             return
         }
         let answer = await api.answer(request, path: path)
@@ -194,9 +203,9 @@ final class WorkerService {
     }
 
     func drain(atMost patience: UInt64) async {
-        server?.stopAccepting()
-        await server?.drain(atMost: patience)
-        server?.stop()
+        server.stopAccepting()
+        await server.drain(atMost: patience)
+        server.stop()
         await database.close()
     }
 }
