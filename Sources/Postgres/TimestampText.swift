@@ -1,11 +1,8 @@
-/// PostgreSQL's timestamptz beside milliseconds since 1970.
-enum Timestamp {
-    /// PostgreSQL counts from 2000-01-01, in microseconds.
-    static let epochMilliseconds: Int64 = 946_684_800_000
-
+/// Moments as PostgreSQL reads them.
+enum TimestampText {
     /// `2026-01-31 23:59:59.123+00`, with `BC` for years before 1. Days to dates after Howard Hinnant's
     /// "chrono-Compatible Low-Level Date Algorithms".
-    static func text(milliseconds: Int64) -> String {
+    static func make(milliseconds: Int64) -> String {
         let days = floorDivide(milliseconds, 86_400_000)
         let rest = Int(milliseconds - days * 86_400_000)
         let shifted = days + 719_468

@@ -127,8 +127,9 @@ extension API {
         return Answer(status: 201, headers: [("Location", url)]) { out in
             out.raw("{\"objectId\":")
             out.string(created.objectId)
-            out.raw(",\"createdAt\":")
+            out.raw(",\"createdAt\":\"")
             out.timestamp(created.createdAt)
+            out.raw("\"")
             for (name, value) in created.answered.members { out.member(name, value) }
             if let acl = created.defaultACL { out.member("ACL", acl.json) }
             extra?(&out)
@@ -138,8 +139,9 @@ extension API {
 
     func answer(_ updated: Updated, sessionToken: String? = nil) -> Answer {
         Answer { out in
-            out.raw("{\"updatedAt\":")
+            out.raw("{\"updatedAt\":\"")
             out.timestamp(updated.updatedAt)
+            out.raw("\"")
             for (name, value) in updated.answered.members { out.member(name, value) }
             if let sessionToken { out.member("sessionToken", sessionToken) }
             out.raw("}")

@@ -81,7 +81,7 @@ final class Node: Sendable {
         try await workers[0].run { _, loop in
             let database = Database(loop: loop, configuration: configuration)
             defer { loop.spawn { await database.close() } }
-            try await Migrator(database: database).run()
+            _ = try await Migrator().run(database)
         }
     }
 

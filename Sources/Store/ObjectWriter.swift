@@ -18,12 +18,14 @@ struct ObjectWriter {
             out.string(set.className)
         }
         if !set.rows.isNull(row, 1) {
-            out.raw(",\"createdAt\":")
+            out.raw(",\"createdAt\":\"")
             out.timestamp(set.rows.timestampMilliseconds(row, 1))
+            out.raw("\"")
         }
         if !set.rows.isNull(row, 2) {
-            out.raw(",\"updatedAt\":")
+            out.raw(",\"updatedAt\":\"")
             out.timestamp(set.rows.timestampMilliseconds(row, 2))
+            out.raw("\"")
         }
         for column in set.columns where !set.rows.isNull(row, column.index) {
             write(column, of: set, row, to: &out)
@@ -80,8 +82,9 @@ struct ObjectWriter {
         case .number: out.number(rows.double(row, index))
         case .boolean: out.raw(rows.bool(row, index) ? "true" : "false")
         case .date:
-            out.raw("{\"__type\":\"Date\",\"iso\":")
+            out.raw("{\"__type\":\"Date\",\"iso\":\"")
             out.timestamp(rows.timestampMilliseconds(row, index))
+            out.raw("\"")
             out.raw("}")
         case .object, .array: out.jsonText(rows.json(row, index))
         case .geoPoint:

@@ -1,25 +1,69 @@
 import CSimdjson
 
-/// Writes JSON as JSON.stringify prints it, byte for byte, to the end of a buffer.
+/// Writes JSON as JSON.stringify prints it, byte for byte, to the end of a buffer that grows.
 ///
 /// Commas, colons and brackets are the caller's, by way of `raw`.
 public struct JSONWriter {
-    public var bytes: [UInt8]
+    /// Room for `count` bytes and more. Zeroed as it grows, so that writing is plain copying.
+    private var storage: [UInt8]
+    /// How many bytes were written.
+    public private(set) var count = 0
 
-    public init(_ bytes: [UInt8] = []) { self.bytes = bytes }
+    /// - Parameter room: how many bytes are likely to come.
+    public init(room: Int = 512) { storage = [UInt8](repeating: 0, count: max(room, 64)) }
 
-    public mutating func reserve(_ count: Int) { bytes.reserveCapacity(bytes.count + count) }
+    /// What was written: a copy. `finish` hands over the buffer itself.
+    public var bytes: [UInt8] { Array(storage[..<count]) }
+
+    /// What was written; the writer is empty afterwards.
+    public mutating func finish() -> [UInt8] {
+        var bytes: [UInt8] = []
+        swap(&bytes, &storage)
+        bytes.removeLast(bytes.count - count)
+        count = 0
+        return bytes
+    }
+
+    /// Forgets what was written and keeps the room.
+    public mutating func removeAll() { count = 0 }
+
+    /// Makes room for so many bytes more at once.
+    public mutating func reserve(_ more: Int) {
+        let missing = count + more - storage.count
+        if missing > 0 { storage.append(contentsOf: repeatElement(0, count: max(missing, storage.count))) }
+    }
+
+    /// Has `body` write at most `most` bytes and say how many it did.
+    @inline(__always)
+    private mutating func write(_ most: Int, _ body: (UnsafeMutablePointer<UInt8>) -> Int) {
+        reserve(most)
+        storage.withUnsafeMutableBufferPointer { buffer in
+            guard let base = buffer.baseAddress else { return }
+            count += body(base + count)
+        }
+    }
 
     /// Text that is JSON already.
     public mutating func raw(_ text: StaticString) {
-        bytes.append(contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+        raw(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }
 
-    public mutating func raw(_ text: [UInt8]) { bytes.append(contentsOf: text) }
+    public mutating func raw(_ text: [UInt8]) { text.withUnsafeBytes { raw($0) } }
 
-    public mutating func byte(_ byte: UInt8) { bytes.append(byte) }
+    public mutating func raw(_ text: UnsafeRawBufferPointer) {
+        guard let base = text.baseAddress else { return }
+        write(text.count) { out in
+            UnsafeMutableRawPointer(out).copyMemory(from: base, byteCount: text.count)
+            return text.count
+        }
+    }
 
-    public mutating func raw(_ text: UnsafeRawBufferPointer) { bytes.append(contentsOf: text) }
+    public mutating func byte(_ byte: UInt8) {
+        write(1) { out in
+            out.pointee = byte
+            return 1
+        }
+    }
 
     /// A text with its quotes and escapes.
     public mutating func string(_ text: String) {
@@ -29,21 +73,26 @@ public struct JSONWriter {
 
     /// A text in UTF-8 with its quotes and escapes.
     public mutating func string(_ text: UnsafeRawBufferPointer) {
-        bytes.append(UInt8(ascii: "\""))
-        guard let base = text.baseAddress?.assumingMemoryBound(to: UInt8.self) else {
-            bytes.append(UInt8(ascii: "\""))
-            return
+        guard let base = text.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return raw("\"\"") }
+        var plain = 0
+        write(text.count + 2) { out in
+            out[0] = UInt8(ascii: "\"")
+            plain = csimdjson_copy_plain(base, text.count, out + 1)
+            guard plain == text.count else { return plain + 1 }
+            out[plain + 1] = UInt8(ascii: "\"")
+            return plain + 2
         }
-        var start = 0
-        while true {
-            let plain = csimdjson_plain_prefix(base + start, text.count - start)
-            bytes.append(contentsOf: UnsafeBufferPointer(start: base + start, count: plain))
-            start += plain
-            guard start < text.count else { break }
-            escape(base[start])
-            start += 1
+        guard plain < text.count else { return }
+        while plain < text.count {
+            escape(base[plain])
+            plain += 1
+            write(text.count - plain) { out in
+                let more = csimdjson_copy_plain(base + plain, text.count - plain, out)
+                plain += more
+                return more
+            }
         }
-        bytes.append(UInt8(ascii: "\""))
+        raw("\"")
     }
 
     /// Short escapes where JSON has one, `\u00xx` in lower case for the other control characters.
@@ -58,12 +107,9 @@ public struct JSONWriter {
         case 0x0D: raw("\\r")
         default:
             raw(byte < 0x10 ? "\\u000" : "\\u001")
-            bytes.append(Self.hexadecimal(byte & 0xF))
+            let digit = byte & 0xF
+            self.byte(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10)
         }
-    }
-
-    private static func hexadecimal(_ digit: UInt8) -> UInt8 {
-        digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10
     }
 
     /// As JavaScript prints it: 5, 0.1, 1e+21, 0 for -0; null for what is not finite.
@@ -71,38 +117,34 @@ public struct JSONWriter {
         if value > -9_007_199_254_740_992, value < 9_007_199_254_740_992, value == value.rounded(.towardZero) {
             integer(Int64(value))
         } else if value.isFinite {
-            withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 32) { digits in
-                guard let start = digits.baseAddress else { return }
-                let count = csimdjson_print_number(value, start)
-                bytes.append(contentsOf: digits[..<count])
-            }
+            write(32) { csimdjson_print_number(value, $0) }
         } else {
             raw("null")
         }
     }
 
     public mutating func integer(_ value: Int64) {
-        if value >= 0, value < 10 {
-            bytes.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: value))
-            return
-        }
-        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 20) { digits in
+        write(20) { out in
             var rest = value.magnitude
-            var start = 20
-            while rest != 0 {
-                let (quotient, remainder) = rest.quotientAndRemainder(dividingBy: 10)
-                start -= 1
-                digits[start] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: remainder)
+            var digits = 1
+            while rest >= 10 {
+                rest /= 10
+                digits += 1
+            }
+            var place = digits
+            if value < 0 {
+                out[0] = UInt8(ascii: "-")
+                place += 1
+            }
+            let length = place
+            rest = value.magnitude
+            for _ in 0..<digits {
+                place -= 1
+                let (quotient, digit) = rest.quotientAndRemainder(dividingBy: 10)
+                out[place] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: digit)
                 rest = quotient
             }
-            if value < 0 {
-                start -= 1
-                digits[start] = UInt8(ascii: "-")
-            } else if value == 0 {
-                start -= 1
-                digits[start] = UInt8(ascii: "0")
-            }
-            bytes.append(contentsOf: digits[start...])
+            return length
         }
     }
 
@@ -112,11 +154,9 @@ public struct JSONWriter {
 
     public mutating func null() { raw("null") }
 
-    /// `"2024-01-01T00:00:00.000Z"`, with its quotes.
+    /// `2024-01-01T00:00:00.000Z`, without quotes.
     public mutating func timestamp(_ timestamp: Timestamp) {
-        bytes.append(UInt8(ascii: "\""))
-        timestamp.write(to: &bytes)
-        bytes.append(UInt8(ascii: "\""))
+        write(Timestamp.maxTextLength) { timestamp.write(to: $0) }
     }
 
     /// The same, from milliseconds since 1970.
@@ -126,17 +166,12 @@ public struct JSONWriter {
     /// numbers as JavaScript prints them. Other JSON is printed so, too, but slower; what is no JSON as null.
     public mutating func jsonText(_ text: UnsafeRawBufferPointer) {
         guard let base = text.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return }
-        let start = bytes.count
-        bytes.append(contentsOf: repeatElement(0, count: text.count))
-        let written = bytes.withUnsafeMutableBufferPointer { buffer in
-            buffer.baseAddress.map { csimdjson_copy_jsonb(base, text.count, $0 + start) } ?? 0
+        var written = 0
+        write(text.count) { out in
+            written = csimdjson_copy_jsonb(base, text.count, out)
+            return max(written, 0)
         }
-        if written >= 0 {
-            bytes.removeLast(text.count - written)
-        } else {
-            bytes.removeLast(text.count)
-            json((try? JSONParser.parse(text)) ?? .null)
-        }
+        if written < 0 { json((try? JSONParser.parse(text)) ?? .null) }
     }
 
     public mutating func json(_ json: JSON) {
@@ -146,25 +181,25 @@ public struct JSONWriter {
         case .number(let value): number(value)
         case .string(let text): string(text)
         case .array(let elements):
-            bytes.append(UInt8(ascii: "["))
+            byte(UInt8(ascii: "["))
             for (index, element) in elements.enumerated() {
-                if index > 0 { bytes.append(UInt8(ascii: ",")) }
+                if index > 0 { byte(UInt8(ascii: ",")) }
                 self.json(element)
             }
-            bytes.append(UInt8(ascii: "]"))
+            byte(UInt8(ascii: "]"))
         case .object(let object): self.object(object)
         }
     }
 
     public mutating func object(_ object: JSONObject) {
-        bytes.append(UInt8(ascii: "{"))
+        byte(UInt8(ascii: "{"))
         for (index, member) in object.members.enumerated() {
-            if index > 0 { bytes.append(UInt8(ascii: ",")) }
+            if index > 0 { byte(UInt8(ascii: ",")) }
             string(member.key)
-            bytes.append(UInt8(ascii: ":"))
+            byte(UInt8(ascii: ":"))
             json(member.value)
         }
-        bytes.append(UInt8(ascii: "}"))
+        byte(UInt8(ascii: "}"))
     }
 }
 
@@ -176,7 +211,7 @@ extension JSON: CustomStringConvertible {
     public var bytes: [UInt8] {
         var writer = JSONWriter()
         writer.json(self)
-        return writer.bytes
+        return writer.finish()
     }
 }
 
