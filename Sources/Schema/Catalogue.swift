@@ -5,18 +5,43 @@ import Wire
 
 /// The schema as all workers of this process share it.
 public final class SchemaCache: Sendable {
-    private let current = Mutex(SchemaSnapshot.empty)
+    private struct State {
+        var snapshot = SchemaSnapshot.empty
+        /// The newest version that is known to exist.
+        var newest: Int64 = 0
+        /// Counts the gaps in what was heard of other nodes.
+        var gaps: UInt64 = 0
+    }
+
+    private let state = Mutex(State())
 
     public init() {}
 
-    var snapshot: SchemaSnapshot { current.withLock { $0 } }
+    /// The schema as last read; nil when a newer one is known to exist.
+    var snapshot: SchemaSnapshot? {
+        state.withLock { $0.snapshot.version >= $0.newest && $0.snapshot.version >= 0 ? $0.snapshot : nil }
+    }
 
-    /// Another node has changed the schema: nothing is known until it is read again.
-    func invalidate() { current.withLock { $0 = SchemaSnapshot.empty } }
+    var gaps: UInt64 { state.withLock { $0.gaps } }
 
-    /// Takes over `snapshot` unless a newer one is there.
-    func install(_ snapshot: SchemaSnapshot) {
-        current.withLock { current in if snapshot.version > current.version { current = snapshot } }
+    /// A node has made this version.
+    func heard(of version: Int64) { state.withLock { $0.newest = max($0.newest, version) } }
+
+    /// Changes may have gone unheard: what was read before tells nothing any more.
+    func missedSome() {
+        state.withLock { state in
+            state.gaps += 1
+            state.snapshot = SchemaSnapshot.empty
+        }
+    }
+
+    /// Takes over what was read, unless something newer is there, or something was missed since the reading began.
+    func install(_ snapshot: SchemaSnapshot, readAfter gaps: UInt64) {
+        state.withLock { state in
+            guard state.gaps == gaps, snapshot.version > state.snapshot.version else { return }
+            state.snapshot = snapshot
+            state.newest = max(state.newest, snapshot.version)
+        }
     }
 }
 
@@ -56,21 +81,28 @@ public final class Catalogue {
     /// Follows the changes that other nodes make.
     public func follow() {
         let cache = cache
-        database.listen(channel: Catalogue.channel) { _ in cache.invalidate() } onConnected: { cache.invalidate() }
+        database.listen(channel: Catalogue.channel) { payload in
+            if let version = Int64(payload) { cache.heard(of: version) }
+        } onConnected: {
+            cache.missedSome()
+        }
     }
 
     /// The schema: the cached one while it is sure that no other node has changed it, else the database's.
     public func snapshot() async throws -> SchemaSnapshot {
-        let cached = cache.snapshot
-        if database.isListening, cached.version >= 0 { return cached }
-        let version = try await database.read(Catalogue.readVersion, []).int(0, 0)
-        return version == cached.version ? cached : try await reload()
+        if let cached = cache.snapshot {
+            if database.isListening { return cached }
+            let version = try await database.read(Catalogue.readVersion, []).int(0, 0)
+            if version == cached.version { return cached }
+        }
+        return try await reload()
     }
 
     /// Reads the schema from the database into the cache.
     @discardableResult
     public func reload() async throws -> SchemaSnapshot {
-        let rows = try await database.write(Catalogue.readAll, [])
+        let gaps = cache.gaps
+        let rows = try await database.read(Catalogue.readAll, [])
         var classes: [String: ClassSchema] = [:]
         for row in 0..<rows.count where !rows.isNull(row, 1) {
             let name = rows.string(row, 1)
@@ -79,8 +111,8 @@ public final class Catalogue {
                 json, name: name, serverProtectedFields: serverProtectedFields[name])
         }
         let snapshot = SchemaSnapshot(version: rows.int(0, 0), classes: classes)
-        cache.install(snapshot)
-        return cache.snapshot
+        cache.install(snapshot, readAfter: gaps)
+        return snapshot
     }
 
     // MARK: changing
@@ -94,18 +126,18 @@ public final class Catalogue {
         ON CONFLICT ("className") DO UPDATE SET "schema" = excluded."schema"
         """)
     private static let forget = Statement("DELETE FROM \"_SCHEMA\" WHERE \"className\" = $1")
-    private static let tell = Statement("SELECT pg_notify('\(channel)', '')")
+    private static let tell = Statement("SELECT pg_notify('\(channel)', $1)")
 
     /// Changes one class within a transaction that no other change of the schema overlaps.
     ///
     /// `body` gets the class as it is (nil: there is none) and answers what it becomes: nil for no change at all.
     private func change(
         _ className: String, _ body: (ClassSchema?, SchemaTransaction) async throws -> SchemaChange
-    ) async throws {
-        let changed = try await database.transaction { transaction in
+    ) async throws -> SchemaSnapshot {
+        try await database.transaction { transaction in
             // A table's lock may be held by a long read; better a clear error than a queue behind us.
             _ = try await transaction.execute(Statement("SET LOCAL lock_timeout = '5s'"), [])
-            _ = try await transaction.execute(Catalogue.takeVersion, [])
+            let version = try await transaction.execute(Catalogue.takeVersion, []).int(0, 0)
             let rows = try await transaction.execute(Catalogue.readOne, [.text(className)])
             var existing: ClassSchema?
             if rows.count > 0 {
@@ -115,18 +147,16 @@ public final class Catalogue {
             }
             switch try await body(existing, SchemaTransaction(transaction)) {
             case .nothing:
-                return false
+                return
             case .becomes(let schema):
                 let encoded = CatalogueCoding.encode(schema).bytes
                 _ = try await transaction.execute(Catalogue.store, [.text(className), .utf8(encoded)])
             case .disappears:
                 _ = try await transaction.execute(Catalogue.forget, [.text(className)])
             }
-            _ = try await transaction.execute(Catalogue.tell, [])
-            return true
+            _ = try await transaction.execute(Catalogue.tell, [.text(String(version))])
         }
-        _ = changed
-        try await reload()
+        return try await reload()
     }
 
     private enum SchemaChange {
@@ -135,10 +165,10 @@ public final class Catalogue {
         case disappears
     }
 
-    /// Makes sure that a class has these fields, making it and them where they are missing.
+    /// Makes sure that a class has these fields, making it and them where they are missing; answers the schema then.
     ///
     /// Throws 111 when a field is there with another type.
-    public func ensure(_ className: String, fields: [String: FieldType]) async throws {
+    public func ensure(_ className: String, fields: [String: FieldType]) async throws -> SchemaSnapshot {
         try await change(className) { existing, transaction in
             var all = existing?.fields ?? DefaultFields.of(className).mapValues { ClassSchema.Field($0) }
             var added: [(String, ClassSchema.Field)] = []
@@ -169,7 +199,7 @@ public final class Catalogue {
     /// `POST /schemas`: makes a class. Throws 103 when it is there.
     public func create(_ className: String, _ request: SchemaRequest) async throws -> ClassSchema {
         try Names.checkClass(className)
-        try await change(className) { existing, transaction in
+        let changed = try await change(className) { existing, transaction in
             guard existing == nil else { throw ParseError(103, "Class \(className) already exists.") }
             var fields = DefaultFields.of(className).mapValues { ClassSchema.Field($0) }
             for (name, definition) in request.fields.members {
@@ -188,12 +218,12 @@ public final class Catalogue {
                     name: className, fields: fields, permissions: ClassPermissions(given: request.permissions),
                     indexes: indexes))
         }
-        return try find(className)
+        return try find(className, in: changed)
     }
 
     /// `PUT /schemas/:class`: adds, changes and deletes fields, permissions, indexes.
     public func update(_ className: String, _ request: SchemaRequest) async throws -> ClassSchema {
-        try await change(className) { existing, transaction in
+        let changed = try await change(className) { existing, transaction in
             guard let existing else { throw ParseError(103, "Class \(className) does not exist.") }
             var fields = existing.fields
             var added: [(String, ClassSchema.Field)] = []
@@ -207,8 +237,14 @@ public final class Catalogue {
                     fields[name] = nil
                     deleted.append((name, field))
                 } else if let field = fields[name] {
-                    guard case .object(let object) = definition, try FieldDefinition.read(object).type == field.type
-                    else { throw ParseError(255, "Field \(name) exists, cannot update.") }
+                    guard case .object(let object) = definition else { throw ParseError(107, "invalid JSON") }
+                    let type = try FieldDefinition.read(object).type
+                    guard type.name == field.type.name else {
+                        throw ParseError(255, "Field \(name) exists, cannot update.")
+                    }
+                    guard type == field.type else {
+                        throw SchemaMismatch.error(className, name, field.type, type)
+                    }
                     fields[name] = try FieldDefinition.parse(definition, name: name, className: className)
                 } else {
                     try CatalogueChecks.newFieldName(name, of: className)
@@ -230,7 +266,7 @@ public final class Catalogue {
             return .becomes(
                 ClassSchema(name: className, fields: fields, permissions: permissions, indexes: indexes))
         }
-        return try find(className)
+        return try find(className, in: changed)
     }
 
     /// `DELETE /schemas/:class`. Throws 255 while it has objects; a class that is not there is no error.
@@ -238,7 +274,7 @@ public final class Catalogue {
         guard Names.isClass(className) else {
             throw ParseError(103, "Invalid classname: \(className), classnames can only have alphanumeric characters and _")
         }
-        try await change(className) { existing, transaction in
+        _ = try await change(className) { existing, transaction in
             guard let existing else { return .nothing }
             guard DefaultFields.byClass[className] == nil else {
                 throw ParseError(103, "Class \(className) belongs to the server and cannot be deleted.")
@@ -248,8 +284,8 @@ public final class Catalogue {
         }
     }
 
-    private func find(_ className: String) throws -> ClassSchema {
-        guard let schema = cache.snapshot[className] else {
+    private func find(_ className: String, in snapshot: SchemaSnapshot) throws -> ClassSchema {
+        guard let schema = snapshot[className] else {
             throw ParseError(103, "Class \(className) does not exist.")
         }
         return schema

@@ -247,8 +247,7 @@ extension Store {
                 throw ParseError(119, access.refusal("Permission denied for action addField on class \(className)."))
             }
         }
-        try await catalogue.ensure(className, fields: added)
-        return try await catalogue.snapshot()
+        return try await catalogue.ensure(className, fields: added)
     }
 
     /// Makes the class and the fields that a write will need, ahead of a transaction. What the write itself may not do
