@@ -148,6 +148,7 @@ final class API {
             }
         case .anybody: break
         }
+        if later.writes { try checkKeywords(request.body) }
         throw ParseError(108, "\(later.name) cannot be used with this version of Hermes yet.")
     }
 

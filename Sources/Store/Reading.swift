@@ -6,8 +6,6 @@ import Wire
 public struct Found {
     let resultSet: ResultSet?
     public let count: Int?
-    /// The class that the objects are of, where it is not the one asked (`redirectClassNameForKey`).
-    public let className: String?
     let fileURLPrefix: String
 
     /// `{"results":[…],"count":n}`
@@ -22,10 +20,6 @@ public struct Found {
             }
         }
         out.raw("]")
-        if let className {
-            out.raw(",\"className\":")
-            out.string(className)
-        }
         if let count {
             out.raw(",\"count\":")
             out.number(Double(count))
@@ -59,20 +53,17 @@ extension Store {
         try checkReachable(query.className, viewer)
         let schema = try await catalogue.snapshot()
         var query = query
-        var redirected: String?
+        var showsClassName = false
         if let key = query.redirectClassNameForKey {
-            if case .pointer(let target)? = schema[query.className]?.fields[key]?.type {
-                query.className = target
-                redirected = target
-            } else {
-                redirected = query.className
-            }
+            if case .relation(let target)? = schema[query.className]?.fields[key]?.type { query.className = target }
+            showsClassName = true
         }
         let limit = limit(query.limit)
         let nothing = { (count: Int?) in
-            Found(resultSet: nil, count: count, className: redirected, fileURLPrefix: self.options.fileURLPrefix)
+            Found(resultSet: nil, count: count, fileURLPrefix: self.options.fileURLPrefix)
         }
         guard let table = schema[query.className] else {
+            try checkMayAsk(query.className, viewer)
             return nothing(query.count ? 0 : nil)
         }
         let access = access(viewer)
@@ -80,6 +71,9 @@ extension Store {
             throw ParseError(209, access.refusal("Session token required."))
         }
         try QueryableFields(access: access, schema: schema).check(query.predicate, query.order, on: table)
+        for name in query.relativeTimeFields where table.fields[name]?.type != .date {
+            throw ParseError(107, "$relativeTime can only be used with Date field")
+        }
         var set: ResultSet?
         if limit != 0 {
             let operation: ClassPermissions.Operation = asksForOneId(query.predicate) ? .get : .find
@@ -89,7 +83,7 @@ extension Store {
                 table, query, selection: selection.fields, rows: rows, limit: limit)
             let found = try await run(plan, className: table.name, reader)
             try await include(selection.tree, selection.fields, in: found, table, schema, access, reader)
-            found.showsClassName = redirected != nil
+            found.showsClassName = showsClassName
             set = found
         }
         var count: Int?
@@ -99,7 +93,7 @@ extension Store {
                 table, query.predicate, rows: rows)
             count = Int(try await reader.read(plan.statement, plan.parameters).int(0, 0))
         }
-        return Found(resultSet: set, count: count, className: redirected, fileURLPrefix: options.fileURLPrefix)
+        return Found(resultSet: set, count: count, fileURLPrefix: options.fileURLPrefix)
     }
 
     /// Gets one object. Throws 101 when there is none that the viewer may read.
@@ -112,7 +106,10 @@ extension Store {
     ) async throws -> FoundObject {
         try checkReachable(query.className, viewer)
         let schema = try await catalogue.snapshot()
-        guard let table = schema[query.className] else { throw ParseError.objectNotFound }
+        guard let table = schema[query.className] else {
+            try checkMayAsk(query.className, viewer)
+            throw ParseError.objectNotFound
+        }
         let access = access(viewer)
         if table.name == "_Session", viewer.userId == nil, !viewer.isAboveAccess {
             throw ParseError(209, access.refusal("Session token required."))

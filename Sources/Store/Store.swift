@@ -19,6 +19,13 @@ public final class Store {
 
     func access(_ viewer: Viewer) -> Access { Access(viewer: viewer, sanitizesErrors: options.sanitizesErrors) }
 
+    /// Where clients may not make classes, they may not ask which are there either: 119.
+    func checkMayAsk(_ className: String, _ viewer: Viewer) throws(ParseError) {
+        guard !viewer.isAboveAccess, !options.allowsClientClassCreation, !className.hasPrefix("_") else { return }
+        throw ParseError(
+            119, access(viewer).refusal("This user is not allowed to access non-existent class: \(className)"))
+    }
+
     /// The class, if clients may name it at all.
     ///
     /// Throws 103 for a name that no class can have, 119 for the server's own classes.

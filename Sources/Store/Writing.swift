@@ -209,8 +209,14 @@ extension Store {
         guard options.allowsCustomObjectIds else {
             throw ParseError(105, "objectId is an invalid field name.")
         }
-        guard case .string(let id) = given, !id.isEmpty else {
+        guard given != .null, given != .string("") else {
             throw ParseError(104, "objectId must not be empty, null or undefined")
+        }
+        guard case .string(let id) = given else {
+            throw ParseError(111, "schema mismatch for objectId; expected String")
+        }
+        guard id.utf8.count <= 255, !id.utf8.contains(0) else {
+            throw ParseError(111, "An objectId can have at most 255 bytes, and none of them 0.")
         }
         return id
     }

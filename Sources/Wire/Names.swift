@@ -10,7 +10,7 @@ public enum Names {
         if name.utf8.first == UInt8(ascii: "_") {
             return system.contains(name) || isJoin(name)
         }
-        return isIdentifier(name)
+        return isField(name)
     }
 
     public static let system: Set<String> = [

@@ -21,7 +21,8 @@ extension Update {
         var hasPaths = false
         for (key, value) in body.members {
             switch key {
-            case "ACL": update.acl = try ACLChange.parse(value)
+            // null says nothing of the ACL, neither here nor in the reference.
+            case "ACL": if value != .null { update.acl = try ACLChange.parse(value) }
             case "objectId": update.objectId = value
             case "createdAt": update.createdAt = value
             case "updatedAt": update.updatedAt = value
@@ -152,7 +153,6 @@ extension Update.Operation {
 extension ACLChange {
     static func parse(_ json: JSON) throws(ParseError) -> ACLChange {
         switch json {
-        case .null: return .delete
         case .object(let object) where object["__op"] == .string("Delete"): return .delete
         default: return .set(try ACL.parse(json))
         }
@@ -185,7 +185,7 @@ extension ACL {
     }
 
     private static func isPrincipal(_ name: String) -> Bool {
-        !name.isEmpty && name != "role:" && Storable.isStorable(name)
+        !name.isEmpty && name != "role:" && name != "*unresolved" && Storable.isStorable(name)
     }
 
     private static func invalid(_ message: String) -> ParseError { ParseError(ParseError.Code.invalidACL, message) }
