@@ -10,24 +10,25 @@ public enum Passwords {
     public static let cost: UInt = 10
 
     /// A `$2b$` hash of `password` under a new salt.
-    @concurrent
     public static func hash(_ password: String) async -> String? {
-        let random = Random.bytes(16)
-        guard
-            let setting = random.withUnsafeBytes({ random -> String? in
+        // A detached task runs on Swift's own pool: the tasks of a worker would stay on the worker's thread.
+        await Task.detached {
+            let random = Random.bytes(16)
+            let setting = random.withUnsafeBytes { random -> String? in
                 let salt = crypt_gensalt_ra("$2b$", cost, random.baseAddress, Int32(random.count))
                 defer { free(salt) }
                 return salt.map { String(cString: $0) }
-            })
-        else { return nil }
-        return compute(password, setting)
+            }
+            return setting.flatMap { compute(password, $0) }
+        }.value
     }
 
     /// Whether `password` is the one that `hash` (`$2a$`, `$2b$`, `$2y$`) was made of; takes as long whatever the answer.
-    @concurrent
     public static func verify(_ password: String, _ hash: String) async -> Bool {
-        guard let computed = compute(password, hash) else { return false }
-        return isEqual(computed, hash)
+        await Task.detached {
+            guard let computed = compute(password, hash) else { return false }
+            return isEqual(computed, hash)
+        }.value
     }
 
     /// A hash that no password has, to compute against where there is no user, so that the time tells nothing.

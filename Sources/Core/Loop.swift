@@ -68,8 +68,9 @@ public final class Loop {
     public func spawn(_ operation: @escaping () async -> Void) -> Task<Void, Never> {
         guard let worker else { preconditionFailure("the loop has ended") }
         let box = OnSameWorker(operation)
+        let executor = executor
         return worker.assumeIsolated { worker in
-            Task {
+            Task(executorPreference: executor) {
                 _ = worker
                 await box.operation()
             }
@@ -82,8 +83,9 @@ public final class Loop {
     public func spawnImmediately(_ operation: @escaping () async -> Void) -> Task<Void, Never> {
         guard let worker else { preconditionFailure("the loop has ended") }
         let box = OnSameWorker(operation)
+        let executor = executor
         return worker.assumeIsolated { worker in
-            Task.immediate {
+            Task.immediate(executorPreference: executor) {
                 _ = worker
                 await box.operation()
             }

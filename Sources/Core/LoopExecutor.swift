@@ -7,9 +7,12 @@ import Synchronization
 /// Everything that lives on a worker (its HTTP daemon, its database connections, its timers) is reached only from
 /// jobs that run here, or from the handlers that `Loop` calls between them.
 ///
+/// It is the executor of its worker's actor, and the one that the worker's tasks prefer: without the second, each wait
+/// would end on Swift's global pool first and only then come back here.
+///
 /// - Safety: `@unchecked Sendable` holds because other threads touch only `inbox` (behind its mutex) and `wakeUp`
 ///   (a descriptor that never changes). All other state belongs to the loop's thread.
-public final class LoopExecutor: SerialExecutor, @unchecked Sendable {
+public final class LoopExecutor: SerialExecutor, TaskExecutor, @unchecked Sendable {
     private struct Inbox {
         var jobs: [UnownedJob] = []
         var calls: [@Sendable () -> Void] = []
@@ -99,7 +102,9 @@ public final class LoopExecutor: SerialExecutor, @unchecked Sendable {
         var round = 0
         while round < rounds && !ready.isEmpty {
             swap(&ready, &spare)
-            for job in spare { job.runSynchronously(on: asUnownedSerialExecutor()) }
+            let serial = asUnownedSerialExecutor()
+            let task = asUnownedTaskExecutor()
+            for job in spare { job.runSynchronously(isolatedTo: serial, taskExecutor: task) }
             spare.removeAll(keepingCapacity: true)
             round += 1
         }
