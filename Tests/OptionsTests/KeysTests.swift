@@ -59,7 +59,7 @@ import Wire
         defer { try? FileManager.default.removeItem(atPath: folder) }
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         for (content, said) in [("{", "put it right"), (#"{"appId": "x"}"#, "no masterKey")] {
-            FileManager.default.createFile(
+            _ = FileManager.default.createFile(
                 atPath: folder + "/keys.json", contents: Data(content.utf8), attributes: [.posixPermissions: 0o600])
             var options = try Options(flags: [("data", folder)])
             let fault = #expect(throws: OptionFault.self) { try Keys.complete(&options) }
