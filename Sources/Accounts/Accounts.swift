@@ -23,7 +23,11 @@ public final class Accounts {
     /// Follows what other nodes say of sessions and roles.
     public func follow() {
         let cache = cache
-        database.listen(channel: AccessChange.channel) { cache.forget($0) } onConnected: { cache.forget("*") }
+        database.listen(channel: AccessChange.channel) {
+            cache.forget($0)
+        } onConnected: {
+            cache.forget("*")
+        }
     }
 
     // MARK: viewers
@@ -138,7 +142,8 @@ public final class Accounts {
         let ended = try await database.transaction { transaction in
             let ended = try await transaction.execute(
                 Statement(
-                    "DELETE FROM \"_Session\" WHERE \"user\" = $1::text AND \"installationId\" = $2::text RETURNING \"objectId\""),
+                    "DELETE FROM \"_Session\" WHERE \"user\" = $1::text AND \"installationId\" = $2::text RETURNING \"objectId\""
+                ),
                 [.text(userId), .text(installationId)])
             _ = try await transaction.execute(session.statement, session.parameters)
             let ids = (0..<ended.count).map { ended.string($0, 0) }

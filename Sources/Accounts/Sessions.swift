@@ -5,7 +5,9 @@ import Wire
 
 extension Accounts {
     /// The fields of a session that its user can't set.
-    private static let serverFields = ["user", "sessionToken", "expiresAt", "createdWith", "installationId", "restricted"]
+    private static let serverFields = [
+        "user", "sessionToken", "expiresAt", "createdWith", "installationId", "restricted",
+    ]
 
     /// What `POST /sessions` made.
     public struct CreatedSession {

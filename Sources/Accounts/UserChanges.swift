@@ -65,7 +65,8 @@ extension Accounts {
         do {
             try await store.delete("_User", objectId: userId, as: viewer, in: transaction, server: server)
         } catch let error as ParseError where error.code == 101 && !viewer.isAboveAccess && viewer.userId != userId {
-            throw ParseError(206, store.options.sanitizesErrors ? "Permission denied" : "Insufficient auth to delete user")
+            throw ParseError(
+                206, store.options.sanitizesErrors ? "Permission denied" : "Insufficient auth to delete user")
         }
         cache.forget("user:\(userId)")
     }

@@ -47,7 +47,9 @@ public final class Loop {
     public func keep(_ object: AnyObject) { kept.append(object) }
 
     /// The first of the kept objects of a type.
-    public func first<Object: AnyObject>(_ type: Object.Type) -> Object? { kept.lazy.compactMap { $0 as? Object }.first }
+    public func first<Object: AnyObject>(_ type: Object.Type) -> Object? {
+        kept.lazy.compactMap { $0 as? Object }.first
+    }
 
     /// Lets go of an object given to `keep(_:)`.
     public func release(_ object: AnyObject) { kept.removeAll { $0 === object } }

@@ -20,6 +20,11 @@ public final class ChildProcess: Sendable {
         status = Mutex(nil)
     }
 
+    /// Where a program finds the folder whose descriptor it was given: also when its user may not enter the folders
+    /// that lie above it.
+    static let folderPath = "/proc/self/fd/\(folderDescriptor)"
+    private static let folderDescriptor: Int32 = 9
+
     /// The exit code, 128 + signal where a signal ended it, nil while it runs.
     public var exitCode: Int32? {
         status.withLock { status in
@@ -33,13 +38,14 @@ public final class ChildProcess: Sendable {
     ///   - command: The program's path, then its arguments.
     ///   - environment: All of the program's environment.
     ///   - output: A descriptor for both of its outputs; nil throws them away.
+    ///   - folder: A descriptor of a folder that the program finds under `folderPath`.
     ///   - onExit: Called on the thread that waited, with the exit code.
     public static func start(
-        _ command: [String], environment: [String: String], output: Int32? = nil,
+        _ command: [String], environment: [String: String], output: Int32? = nil, folder: Int32? = nil,
         onExit: @escaping @Sendable (Int32) -> Void = { _ in }
     ) throws -> ChildProcess {
         let start = Start(
-            command: command, environment: environment, output: output, onExit: onExit)
+            command: command, environment: environment, output: output, folder: folder, onExit: onExit)
         var thread = pthread_t()
         let argument = Unmanaged.passRetained(start).toOpaque()
         let result = pthread_create(
@@ -62,7 +68,7 @@ public final class ChildProcess: Sendable {
 
     /// Runs a program to its end.
     public static func run(
-        _ command: [String], environment: [String: String]
+        _ command: [String], environment: [String: String], folder: Int32? = nil
     ) throws -> (exitCode: Int32, output: String) {
         var ends: [Int32] = [-1, -1]
         let made = spawning.withLock { _ in
@@ -73,7 +79,7 @@ public final class ChildProcess: Sendable {
         let child: ChildProcess
         do {
             defer { close(ends[1]) }
-            child = try start(command, environment: environment, output: ends[1])
+            child = try start(command, environment: environment, output: ends[1], folder: folder)
         }
         var output: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 4096)
@@ -106,15 +112,17 @@ public final class ChildProcess: Sendable {
         let command: [String]
         let environment: [String: String]
         let output: Int32?
+        let folder: Int32?
         let onExit: @Sendable (Int32) -> Void
         let result = Mutex<Result<ChildProcess, any Error>?>(nil)
         init(
-            command: [String], environment: [String: String], output: Int32?,
+            command: [String], environment: [String: String], output: Int32?, folder: Int32?,
             onExit: @escaping @Sendable (Int32) -> Void
         ) {
             self.command = command
             self.environment = environment
             self.output = output
+            self.folder = folder
             self.onExit = onExit
         }
     }
@@ -150,6 +158,7 @@ public final class ChildProcess: Sendable {
             posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0)
             posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0)
         }
+        if let folder = start.folder { posix_spawn_file_actions_adddup2(&actions, folder, folderDescriptor) }
 
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)

@@ -35,14 +35,16 @@ struct Runner: Sendable {
         return prefix.isEmpty && death.isEmpty ? command : [setpriv] + prefix + death + ["--"] + command
     }
 
-    func run(_ command: [String]) throws -> (exitCode: Int32, output: String) {
-        try ChildProcess.run(self.command(command), environment: environment)
+    func run(_ command: [String], folder: Int32? = nil) throws -> (exitCode: Int32, output: String) {
+        try ChildProcess.run(self.command(command), environment: environment, folder: folder)
     }
 }
 
 /// The folders and files of a private cluster.
 struct ClusterFiles: Sendable {
     let dataFolder: String
+    /// Whether folders above the data folder are closed to the server's user.
+    let isClosed: Bool
     let runner: Runner
 
     var cluster: String { dataFolder + "/postgres" }
@@ -64,6 +66,9 @@ struct ClusterFiles: Sendable {
         }
         self.dataFolder = String(cString: resolved)
         free(resolved)
+        // Only the user itself knows whether it can get there.
+        let isRoot = geteuid() == 0
+        isClosed = try isRoot && runner.run(["/usr/bin/test", "-x", self.dataFolder]).exitCode != 0
     }
 
     /// The cluster's major version; nil where there is no cluster yet.
@@ -71,19 +76,19 @@ struct ClusterFiles: Sendable {
         readFile(cluster + "/PG_VERSION").flatMap { Int($0.prefix { $0.isNumber }) }
     }
 
-    /// Sees to it that the server's user can work in the data folder.
-    func prepare() throws {
-        guard geteuid() == 0 else { return }
-        // Only the user itself knows whether it can get there: parent folders may be closed to it.
-        var folder = ""
-        for part in dataFolder.split(separator: "/") {
-            folder += "/" + part
-            guard try runner.run(["/usr/bin/test", "-x", folder]).exitCode == 0 else {
-                throw PrivateCluster.Failure(
-                    "The system user that runs PostgreSQL may not enter \(folder). Choose another data folder, such "
-                        + "as one under /var/lib, or allow it with: chmod o+x \(folder)")
-            }
+    /// Calls `body` with the path by which the server's user reaches `folder`, and with the descriptor that its
+    /// program must be given for that, if any.
+    ///
+    /// Started as root, a data folder often lies where only root may go (/root itself). The folder is then opened
+    /// here and handed on, so that no permission of the folders above has to be changed.
+    func reach<Result>(_ folder: String, _ body: (String, Int32?) throws -> Result) throws -> Result {
+        guard isClosed else { return try body(folder, nil) }
+        let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            throw PrivateCluster.Failure("The folder \(folder) can't be opened: \(String(cString: strerror(errno))).")
         }
+        defer { close(descriptor) }
+        return try body(ChildProcess.folderPath, descriptor)
     }
 
     /// An empty folder for initdb to fill: only its user may enter it, but it lies in a folder that may be ours.
@@ -96,10 +101,11 @@ struct ClusterFiles: Sendable {
         return folder
     }
 
-    /// The folder of the socket: within the data folder unless its path is too long for a socket (107 bytes).
+    /// The folder of the socket: within the data folder unless its path is too long for a socket (107 bytes) or
+    /// closed to the server's user.
     func makeSocketFolder() throws -> String {
         var folder = dataFolder + "/socket"
-        if folder.utf8.count + "/.s.PGSQL.5432.lock".utf8.count > 107 {
+        if isClosed || folder.utf8.count + "/.s.PGSQL.5432.lock".utf8.count > 107 {
             // FNV-1a, so that the same data folder finds the same place again.
             let hash = dataFolder.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
             folder = "/tmp/hermes-\(String(hash, radix: 36))"

@@ -49,7 +49,6 @@ public final class PrivateCluster: Sendable {
         let runner = try Runner(systemUser: options.systemUser)
         files = try ClusterFiles(dataFolder: options.dataFolder, runner: runner)
         lock = try FolderLock(path: files.lock, folder: files.dataFolder)
-        try files.prepare()
         try Self.initialize(files, binaries, runner)
         socketFolder = try files.makeSocketFolder()
         server = ServerProcess(files: files, binaries: binaries, runner: runner, options: options, socketFolder)
@@ -123,13 +122,16 @@ public final class PrivateCluster: Sendable {
         }
         // initdb writes PG_VERSION early; a folder that it did not finish is made anew.
         let unfinished = try files.makeNewClusterFolder()
-        let result = try runner.run([
-            binaries.path("initdb"), "--pgdata", unfinished, "--username=postgres", "--auth=trust",
-            // Text is compared byte by byte, that is by code point, as MongoDB and so the reference does, with the
-            // fastest comparison and no dependence on the C library's version; what is a letter, and its upper
-            // case, follows Unicode.
-            "--encoding=UTF8", "--locale=C", "--lc-ctype=C.UTF-8", "--lc-messages=C", "--no-instructions",
-        ])
+        let result = try files.reach(unfinished) { path, descriptor in
+            try runner.run(
+                [
+                    binaries.path("initdb"), "--pgdata", path, "--username=postgres", "--auth=trust",
+                    // Text is compared byte by byte, that is by code point, as MongoDB and so the reference does, with the
+                    // fastest comparison and no dependence on the C library's version; what is a letter, and its upper
+                    // case, follows Unicode.
+                    "--encoding=UTF8", "--locale=C", "--lc-ctype=C.UTF-8", "--lc-messages=C", "--no-instructions",
+                ], folder: descriptor)
+        }
         guard result.exitCode == 0, rename(unfinished, files.cluster) == 0 else {
             throw Failure("PostgreSQL's initdb failed in \(files.cluster): \(result.output)")
         }

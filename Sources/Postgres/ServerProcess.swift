@@ -60,13 +60,15 @@ final class ServerProcess: Sendable {
             settings["synchronous_commit"] = "off"
             settings["full_page_writes"] = "off"
         }
-        var command = [binaries.path("postgres"), "-D", files.cluster]
-        for (name, value) in settings.sorted(by: { $0.key < $1.key }) { command += ["-c", "\(name)=\(value)"] }
+        let arguments = settings.sorted { $0.key < $1.key }.flatMap { ["-c", "\($0.key)=\($0.value)"] }
         let log = try files.openLog()
         defer { close(log) }
-        let started = try ChildProcess.start(
-            runner.command(command, dyingWithParent: true), environment: runner.environment, output: log,
-            onExit: { [weak self] exitCode in self?.ended(exitCode) })
+        let started = try files.reach(files.cluster) { path, descriptor in
+            try ChildProcess.start(
+                runner.command([binaries.path("postgres"), "-D", path] + arguments, dyingWithParent: true),
+                environment: runner.environment, output: log, folder: descriptor,
+                onExit: { [weak self] exitCode in self?.ended(exitCode) })
+        }
         state.withLock { $0.child = started }
         var left = Int(options.startLimitSeconds * 200)
         while left > 0 {
@@ -160,16 +162,21 @@ final class ServerProcess: Sendable {
             let name = withUnsafeBytes(of: &entry.pointee.d_name) { name in
                 String(decoding: name.prefix { $0 != 0 }, as: UTF8.self)
             }
-            guard name.first?.isNumber == true, let folder = realpath("/proc/\(name)/cwd", nil) else { continue }
-            defer { free(folder) }
-            if String(cString: folder) == files.cluster { return true }
+            if name.first?.isNumber == true, worksHere(name) { return true }
         }
         return false
+    }
+
+    private func worksHere(_ process: String) -> Bool {
+        guard let folder = realpath("/proc/\(process)/cwd", nil) else { return false }
+        defer { free(folder) }
+        return String(cString: folder) == files.cluster
     }
 
     private func isPostmasterHere(_ processID: Int32) -> Bool {
         guard let command = files.readFile("/proc/\(processID)/cmdline") else { return false }
         let arguments = command.split(separator: "\0")
-        return arguments.contains { $0.hasSuffix("postgres") } && arguments.contains { $0 == files.cluster }
+        return arguments.contains { $0.hasSuffix("postgres") }
+            && (arguments.contains { $0 == files.cluster } || worksHere("\(processID)"))
     }
 }

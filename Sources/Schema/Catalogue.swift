@@ -272,7 +272,8 @@ public final class Catalogue {
     /// `DELETE /schemas/:class`. Throws 255 while it has objects; a class that is not there is no error.
     public func delete(_ className: String) async throws {
         guard Names.isClass(className) else {
-            throw ParseError(103, "Invalid classname: \(className), classnames can only have alphanumeric characters and _")
+            throw ParseError(
+                103, "Invalid classname: \(className), classnames can only have alphanumeric characters and _")
         }
         _ = try await change(className) { existing, transaction in
             guard let existing else { return .nothing }
@@ -313,7 +314,9 @@ public struct SchemaRequest: Sendable {
 
 /// A value of one type meets a field of another.
 public enum SchemaMismatch {
-    public static func error(_ className: String, _ field: String, _ expected: FieldType, _ got: FieldType) -> ParseError {
+    public static func error(_ className: String, _ field: String, _ expected: FieldType, _ got: FieldType)
+        -> ParseError
+    {
         ParseError(111, "schema mismatch for \(className).\(field); expected \(expected) but got \(got)")
     }
 }

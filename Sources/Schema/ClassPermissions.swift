@@ -55,10 +55,14 @@ public struct ClassPermissions: Sendable {
         }
         protectedFields = protected
         if case .object(let entries)? = given?["ACL"], !ClassPermissions.isPublic(entries) {
-            defaultACL = ACL(entries.members.map { principal, rights in
-                guard case .object(let rights) = rights else { return ACL.Entry(principal, read: false, write: false) }
-                return ACL.Entry(principal, read: rights["read"] == .bool(true), write: rights["write"] == .bool(true))
-            })
+            defaultACL = ACL(
+                entries.members.map { principal, rights in
+                    guard case .object(let rights) = rights else {
+                        return ACL.Entry(principal, read: false, write: false)
+                    }
+                    return ACL.Entry(
+                        principal, read: rights["read"] == .bool(true), write: rights["write"] == .bool(true))
+                })
         } else {
             defaultACL = nil
         }

@@ -38,7 +38,8 @@ public final class ClassSchema: Sendable {
         /// The options as they were given (`required`, `defaultValue`), for the schema API to show.
         public var options: JSONObject
 
-        public init(_ type: FieldType, required: Bool = false, defaultValue: JSON? = nil, options: JSONObject = .init()) {
+        public init(_ type: FieldType, required: Bool = false, defaultValue: JSON? = nil, options: JSONObject = .init())
+        {
             self.type = type
             self.required = required
             self.defaultValue = defaultValue

@@ -76,7 +76,9 @@ enum PermissionsCheck {
             throw wrong(value, "class level permissions ACL - must be an object")
         }
         for (principal, rights) in entries.members {
-            guard principal == "currentUser" || isPrincipal(principal, objectIdIsCustom) else { throw badKey(principal) }
+            guard principal == "currentUser" || isPrincipal(principal, objectIdIsCustom) else {
+                throw badKey(principal)
+            }
             guard case .object(let rights) = rights else { throw wrong(rights, "class level permissions acl") }
             for (right, value) in rights.members {
                 guard right == "read" || right == "write" else {

@@ -23,7 +23,8 @@ struct SchemaTransaction {
             """)
         try await run("CREATE INDEX ON \(table) (\"createdAt\", \"objectId\")")
         try await addColumns(
-            className, fields.filter { DefaultFields.everywhere[$0.key] == nil }.sorted { $0.key < $1.key }
+            className,
+            fields.filter { DefaultFields.everywhere[$0.key] == nil }.sorted { $0.key < $1.key }
                 .map { ($0.key, $0.value) })
     }
 
@@ -65,7 +66,8 @@ struct SchemaTransaction {
                 255, "Class \(schema.name) is not empty, contains \(count) objects, cannot drop schema.")
         }
         try await dropColumns(
-            schema.name, schema.fields.filter { if case .relation = $0.value.type { true } else { false } }
+            schema.name,
+            schema.fields.filter { if case .relation = $0.value.type { true } else { false } }
                 .map { ($0.key, $0.value) })
         try await run("DROP TABLE \(table)")
     }
@@ -74,7 +76,8 @@ struct SchemaTransaction {
         let name = ClassSchema.joinTable(field: field, of: className)
         guard name.utf8.count <= Names.maximumBytes else {
             throw ParseError(
-                105, "Invalid field name: \(field). The names of a class and of its relation together may have "
+                105,
+                "Invalid field name: \(field). The names of a class and of its relation together may have "
                     + "at most \(Names.maximumBytes - 7) bytes.")
         }
         let table = quoted(name)

@@ -57,7 +57,9 @@ final class API {
         try checkAllowed(path, caller)
         let route = Route(method, path)
         let viewer = try await viewer(caller, ignoringSession: route == .logIn)
-        guard let route else { throw ParseError(nil, "There is no route \(method) /\(path.joined(separator: "/")).", status: 404) }
+        guard let route else {
+            throw ParseError(nil, "There is no route \(method) /\(path.joined(separator: "/")).", status: 404)
+        }
         // Parse.
         var parameters = RequestBody.parameters(http)
         if method == "GET", !body.isEmpty { parameters += body.members }
@@ -213,7 +215,8 @@ enum ServerInfo {
             "logs": ["level": false, "size": false, "order": false, "until": false, "from": false],
             "push": ["immediatePush": false, "scheduledPush": false, "storedPushData": false, "pushAudiences": false],
             "schemas": [
-                "addField": true, "removeField": true, "addClass": true, "removeClass": true, "clearAllDataFromClass": true,
+                "addField": true, "removeField": true, "addClass": true, "removeClass": true,
+                "clearAllDataFromClass": true,
                 "exportClass": false, "editClassLevelPermissions": true, "editPointerPermissions": true,
             ],
         ],

@@ -86,7 +86,8 @@ struct ErrorAnswer {
             return (ParseError(102, "The query is too large. Ask for less at once."), false)
         case "40001", "40P01", "55P03":
             return (
-                ParseError(1, "Others are changing the same objects. Try again in a moment.", status: 503, retryAfter: 1),
+                ParseError(
+                    1, "Others are changing the same objects. Try again in a moment.", status: 503, retryAfter: 1),
                 false
             )
         case "42P01", "42703", "0A000", "26000":

@@ -7,7 +7,9 @@ struct MountPath {
     /// The segments of `path` behind the mount path, decoded; nil when it lies elsewhere. Empty segments do not count.
     func split(_ path: String) -> [String]? {
         let parts = path.split(separator: "/")
-        guard parts.count > segments.count || parts.count == segments.count, parts.starts(with: segments) else { return nil }
+        guard parts.count > segments.count || parts.count == segments.count, parts.starts(with: segments) else {
+            return nil
+        }
         var rest: [String] = []
         for part in parts.dropFirst(segments.count) {
             guard part.utf8.contains(UInt8(ascii: "%")) else {

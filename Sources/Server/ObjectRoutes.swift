@@ -8,7 +8,8 @@ import Wire
 extension API {
     func find(_ className: String, _ request: Request) async throws -> Answer {
         if className == "_Installation", !request.viewer.isAboveAccess {
-            throw ParseError(119, refusal("Clients aren't allowed to perform the find operation on the installation collection."))
+            throw ParseError(
+                119, refusal("Clients aren't allowed to perform the find operation on the installation collection."))
         }
         try Names.checkClass(className)
         let query = try Query.parse(className: className, parameters: request.parameters)

@@ -37,7 +37,9 @@ enum Route: Equatable {
         case ("users", 1) where rest[0].lowercased() == "me" && method == "GET": self = .me
         case ("sessions", 1) where rest[0].lowercased() == "me" && method == "GET": self = .currentSession
         case ("users", 0...1), ("sessions", 0...1), ("roles", 0...1), ("installations", 0...1):
-            let classes = ["users": "_User", "sessions": "_Session", "roles": "_Role", "installations": "_Installation"]
+            let classes = [
+                "users": "_User", "sessions": "_Session", "roles": "_Role", "installations": "_Installation",
+            ]
             guard let route = Route.object(method, classes[first] ?? "", rest.first) else { return nil }
             self = route
         case ("login", 0) where method == "GET" || method == "POST": self = .logIn

@@ -24,7 +24,9 @@ struct Access {
     ) throws(ParseError) -> Rows {
         guard !viewer.isAboveAccess else { return .acl }
         let grant = schema.permissions.grant(operation)
-        if grant.everybody || (!grant.principals.isEmpty && viewer.principals.contains(where: grant.principals.contains)) {
+        if grant.everybody
+            || (!grant.principals.isEmpty && viewer.principals.contains(where: grant.principals.contains))
+        {
             return .acl
         }
         let pointers = schema.permissions.pointerFields(operation)
@@ -36,9 +38,11 @@ struct Access {
         }
         let grouped = operation.isRead ? schema.permissions.readUserFields : schema.permissions.writeUserFields
         let mayBePointer =
-            operation != .create && (!grouped.isEmpty || !grant.pointerFields.isEmpty && !(operation == .addField && creating))
+            operation != .create
+            && (!grouped.isEmpty || !grant.pointerFields.isEmpty && !(operation == .addField && creating))
         guard mayBePointer else {
-            throw ParseError(119, refusal("Permission denied for action \(operation.rawValue) on class \(schema.name)."))
+            throw ParseError(
+                119, refusal("Permission denied for action \(operation.rawValue) on class \(schema.name)."))
         }
         return viewer.userId == nil ? .none : .pointers(pointers)
     }
@@ -66,7 +70,8 @@ struct Access {
         }
         if case .pointers(let fields) = rows {
             guard let userId = viewer.userId else { return "false" }
-            conditions.append("(" + fields.map { names(userId, field: $0, of: table, sql) }.joined(separator: " OR ") + ")")
+            conditions.append(
+                "(" + fields.map { names(userId, field: $0, of: table, sql) }.joined(separator: " OR ") + ")")
         }
         return conditions.joined(separator: " AND ")
     }

@@ -17,7 +17,8 @@ struct FieldSelection {
             self.keys = Set(keys.compactMap(\.first))
         }
         for path in excluded where path.count == 1 { self.excluded.insert(path[0]) }
-        let heads = Set((keys ?? []).filter { $0.count > 1 }.map { $0[0] } + excluded.filter { $0.count > 1 }.map { $0[0] })
+        let heads = Set(
+            (keys ?? []).filter { $0.count > 1 }.map { $0[0] } + excluded.filter { $0.count > 1 }.map { $0[0] })
         for head in heads {
             let inner = (keys ?? []).filter { $0.first == head }
             // `autor` beside `autor.nombre` does not widen it: the narrower one says what is meant.

@@ -7,7 +7,10 @@ struct ObjectWriter {
     let fileURLPrefix: String
 
     /// `{…}`; with `asIncluded`, beginning with `__type` and `className`.
-    func write(_ set: ResultSet, _ row: Int, asIncluded: Bool = false, extra: ((inout JSONWriter) -> Void)? = nil, to out: inout JSONWriter) {
+    func write(
+        _ set: ResultSet, _ row: Int, asIncluded: Bool = false, extra: ((inout JSONWriter) -> Void)? = nil,
+        to out: inout JSONWriter
+    ) {
         out.raw("{\"objectId\":")
         out.string(set.rows.bytes(row, 0))
         if asIncluded {
@@ -46,7 +49,9 @@ struct ObjectWriter {
         switch column.type {
         case .pointer(let target):
             if let included = set.included[column.name] {
-                guard let (found, at) = included.find(Pointer(className: target, objectId: rows.string(row, column.index)))
+                guard
+                    let (found, at) = included.find(
+                        Pointer(className: target, objectId: rows.string(row, column.index)))
                 else { return }
                 out.raw(column.label)
                 write(found, at, asIncluded: true, to: &out)
@@ -153,7 +158,9 @@ struct ObjectWriter {
             out.raw("{")
             var first = true
             for (key, value) in object.members {
-                if let inner = included.within[key], let pointer = ObjectWriter.pointer(value), inner.find(pointer) == nil {
+                if let inner = included.within[key], let pointer = ObjectWriter.pointer(value),
+                    inner.find(pointer) == nil
+                {
                     continue
                 }
                 if !first { out.raw(",") }

@@ -113,7 +113,9 @@ struct PredicateSQL {
             if case .array = value { return "(\(column) = \(jsonb(value)) OR \(hasElement(column, value)))" }
             return hasElement(column, value)
         case .column(let column, let type):
-            return literal(value, for: type).map { "\(column) \(type == .geoPoint || type == .polygon ? "~=" : "=") \($0)" }
+            return literal(value, for: type).map {
+                "\(column) \(type == .geoPoint || type == .polygon ? "~=" : "=") \($0)"
+            }
                 ?? "false"
         }
     }
@@ -168,7 +170,9 @@ struct PredicateSQL {
         switch operand {
         case .missing: break
         case .relation(let joinTable, let target):
-            let ids = values.compactMap { if case .pointer(let p) = $0, p.className == target { p.objectId } else { nil } }
+            let ids = values.compactMap {
+                if case .pointer(let p) = $0, p.className == target { p.objectId } else { nil }
+            }
             if !ids.isEmpty {
                 conditions.append(
                     "\(table.column("objectId")) IN (SELECT \"owningId\" FROM \(quoted(joinTable)) "
@@ -202,7 +206,8 @@ struct PredicateSQL {
         var texts: [String] = []
         for value in values {
             guard let text = ListElement.text(value, for: type) else {
-                throw ParseError(102, "A value of $in or $nin on \(path.description) is not of the field's type \(type).")
+                throw ParseError(
+                    102, "A value of $in or $nin on \(path.description) is not of the field's type \(type).")
             }
             texts.append(text)
         }
@@ -285,7 +290,8 @@ struct PredicateSQL {
             return target == query.className ? "\(column) IN (\(rows))" : "false"
         case .relation(let joinTable, let target):
             guard target == query.className else { return "false" }
-            return "\(table.column("objectId")) IN (SELECT \"owningId\" FROM \(quoted(joinTable)) WHERE \"relatedId\" IN (\(rows)))"
+            return
+                "\(table.column("objectId")) IN (SELECT \"owningId\" FROM \(quoted(joinTable)) WHERE \"relatedId\" IN (\(rows)))"
         case .column(let list, .array), .json(let list):
             // Pointers within an array, or one within an object.
             let matches = { (pointer: String) in
@@ -303,7 +309,8 @@ struct PredicateSQL {
         guard let target = schema[query.className] else { return "false" }
         let probe = TableReference(schema: target, alias: "")
         if access.protectedFields(of: target).any.contains(key.field) {
-            throw ParseError(119, access.refusal("This user is not allowed to query \(key.field) on class \(target.name)"))
+            throw ParseError(
+                119, access.refusal("This user is not allowed to query \(key.field) on class \(target.name)"))
         }
         // Where both sides have the same column type they compare as such, else as JSON.
         if case .column(let column, let type) = operand, type != .array, !key.isDotted,
@@ -312,13 +319,15 @@ struct PredicateSQL {
             guard let rows = try subquery(query, { $0.column(key.field) }) else { return "false" }
             return "\(column) IN (\(rows))"
         }
-        let json: String? = try subquery(query, { (table: TableReference) -> String in
-            switch Operand(key, of: table, sql) {
-            case .column(let column, _): "to_jsonb(\(column))"
-            case .json(let expression): expression
-            case .relation, .missing: "NULL::jsonb"
-            }
-        })
+        let json: String? = try subquery(
+            query,
+            { (table: TableReference) -> String in
+                switch Operand(key, of: table, sql) {
+                case .column(let column, _): "to_jsonb(\(column))"
+                case .json(let expression): expression
+                case .relation, .missing: "NULL::jsonb"
+                }
+            })
         guard let rows = json else { return "false" }
         switch operand {
         case .column(let column, .array):
@@ -346,7 +355,8 @@ struct PredicateSQL {
         if let readable = access.condition(.read, rows, on: table, sql) { conditions.append(readable) }
         let selected = column(table)
         conditions.append("\(selected) IS NOT NULL")
-        var text = "SELECT \(selected) FROM \(quoted(target.name)) \(table.alias) WHERE \(conditions.joined(separator: " AND "))"
+        var text =
+            "SELECT \(selected) FROM \(quoted(target.name)) \(table.alias) WHERE \(conditions.joined(separator: " AND "))"
         let limit = [query.limit, subqueryLimit].compactMap { $0 }.min()
         if limit != nil || query.skip > 0 {
             text += try OrderSQL(sql: sql).clause(query.order, on: table, alwaysOrdered: true)

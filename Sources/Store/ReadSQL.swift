@@ -32,11 +32,13 @@ struct ReadSQL {
         text += try conditions(query.predicate, on: table, rows)
         let near = try nearest(query.predicate, of: table)
         let order = try expand(query.order, query.predicate, of: table)
-        text += try OrderSQL(sql: sql).clause(order.keys, on: table, alwaysOrdered: query.skip > 0, near: order.score ?? near)
+        text += try OrderSQL(sql: sql).clause(
+            order.keys, on: table, alwaysOrdered: query.skip > 0, near: order.score ?? near)
         if let limit { text += " LIMIT \(sql.bind(.int(Int64(limit)), "bigint"))" }
         if query.skip > 0 { text += " OFFSET \(sql.bind(.int(Int64(query.skip)), "bigint"))" }
         return Plan(
-            statement: Statement(text), parameters: sql.parameters, columns: columns, relations: relations(table.schema))
+            statement: Statement(text), parameters: sql.parameters, columns: columns, relations: relations(table.schema)
+        )
     }
 
     /// One object by its id, or several.
@@ -50,7 +52,8 @@ struct ReadSQL {
         text += ids.count == 1 ? "\(id) = \(sql.text(ids[0]))" : "\(id) = ANY(\(sql.texts(ids)))"
         if let readable = access.condition(.read, rows, on: table, sql) { text += " AND \(readable)" }
         return Plan(
-            statement: Statement(text), parameters: sql.parameters, columns: columns, relations: relations(table.schema))
+            statement: Statement(text), parameters: sql.parameters, columns: columns, relations: relations(table.schema)
+        )
     }
 
     func count(_ table: ClassSchema, _ predicate: Predicate, rows: Access.Rows) throws(ParseError) -> Plan {

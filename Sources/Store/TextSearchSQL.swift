@@ -29,6 +29,7 @@ struct TextSearchSQL {
     func score(_ operand: Operand, _ sql: SQLContext) throws(ParseError) -> String {
         guard case .column(let column, .string) = operand else { return "0" }
         let configuration = try configuration()
-        return "ts_rank(to_tsvector(\(configuration), \(column)), plainto_tsquery(\(configuration), \(sql.text(search.term))))"
+        return
+            "ts_rank(to_tsvector(\(configuration), \(column)), plainto_tsquery(\(configuration), \(sql.text(search.term))))"
     }
 }

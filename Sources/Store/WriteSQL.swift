@@ -49,7 +49,9 @@ struct WriteSQL {
         var answered: [Answered] = []
         for (field, changes) in grouped(changes) {
             guard let type = table.fields[field]?.type, type.columnType != nil else { continue }
-            guard let value = try assignment(of: changes, to: "NULL::\(type.plainColumnType)", type, &answered) else { continue }
+            guard let value = try assignment(of: changes, to: "NULL::\(type.plainColumnType)", type, &answered) else {
+                continue
+            }
             columns.append(quoted(field))
             values.append(value)
         }
@@ -82,7 +84,9 @@ struct WriteSQL {
             guard let value = try assignment(of: changes, to: target.column(field), type, &answered) else { continue }
             assignments.append("\(quoted(field)) = \(value)")
         }
-        for column in server { assignments.append("\(quoted(column.name)) = \(sql.bind(column.parameter, column.type))") }
+        for column in server {
+            assignments.append("\(quoted(column.name)) = \(sql.bind(column.parameter, column.type))")
+        }
         let text =
             "UPDATE \(quoted(table.name)) t SET \(assignments.joined(separator: ", ")) "
             + "WHERE \(target.column("objectId")) = \(sql.text(objectId))"
@@ -181,9 +185,11 @@ struct WriteSQL {
         case .add(let elements):
             return "hermes_set(\(document), \(at), hermes_list(\(document), \(at)) || \(jsonb(.array(elements))))"
         case .addUnique(let elements):
-            return "hermes_set(\(document), \(at), hermes_add_unique(hermes_list(\(document), \(at)), \(jsonb(.array(elements)))))"
+            return
+                "hermes_set(\(document), \(at), hermes_add_unique(hermes_list(\(document), \(at)), \(jsonb(.array(elements)))))"
         case .remove(let elements):
-            return "hermes_set(\(document), \(at), hermes_remove(hermes_list(\(document), \(at)), \(jsonb(.array(elements)))))"
+            return
+                "hermes_set(\(document), \(at), hermes_remove(hermes_list(\(document), \(at)), \(jsonb(.array(elements)))))"
         case .setOnInsert(let value):
             return document.hasPrefix("NULL::") ? "hermes_set(\(document), \(at), \(jsonb(value.json)))" : nil
         case .relation: return nil

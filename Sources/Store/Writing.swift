@@ -81,7 +81,8 @@ extension Store {
             objectId: objectId, update.changes, acl: acl, createdAt: dates.created, updatedAt: dates.updated,
             server: server.columns)
         let relations = relationChanges(update)
-        let createdAt = try await write(in: transaction, alone: relations.isEmpty && !server.needsTransaction) { writer in
+        let createdAt = try await write(in: transaction, alone: relations.isEmpty && !server.needsTransaction) {
+            writer in
             let rows = try await writer.write(plan.statement, plan.parameters)
             for (name, value) in try answers(rows, plan.answered).members { answered[name] = value }
             try await changeRelations(relations, of: objectId, table, writer)
@@ -123,7 +124,9 @@ extension Store {
         guard let table = schema[className] else { throw ParseError.objectNotFound }
         try checkRequired(update, table, creating: false)
         var acl = update.acl
-        if table.name == "_User", !viewer.isAboveAccess, case .set(let given)? = acl { acl = .set(ownACL(given, objectId)) }
+        if table.name == "_User", !viewer.isAboveAccess, case .set(let given)? = acl {
+            acl = .set(ownACL(given, objectId))
+        }
         let dates = try serverDates(update, viewer)
         let plan = try WriteSQL(table: table).update(
             objectId: objectId, update.changes, acl: acl, updatedAt: dates.updated, access: access, rows: rows,
@@ -364,7 +367,9 @@ extension Store {
 
     private func relationChanges(_ update: Update) -> [RelationChange] {
         update.changes.compactMap { change in
-            guard case .relation(let add, let remove) = change.operation, !add.isEmpty || !remove.isEmpty else { return nil }
+            guard case .relation(let add, let remove) = change.operation, !add.isEmpty || !remove.isEmpty else {
+                return nil
+            }
             return RelationChange(field: change.path.field, add: add, remove: remove)
         }
     }

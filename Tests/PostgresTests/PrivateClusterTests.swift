@@ -58,16 +58,23 @@ import Testing
         }
     }
 
-    @Test func aFolderClosedToTheServersUserIsNamed() async throws {
+    @Test func aFolderThatOnlyRootMayEnterServesAllTheSame() async throws {
         guard geteuid() == 0 else { return }
         try await withFolder { folder in
             mkdir(folder + "/closed", 0o700)
-            do {
-                _ = try await start(folder + "/closed/data")
-                Issue.record("the folder is closed")
-            } catch let error as PrivateCluster.Failure {
-                #expect(error.description.contains("may not enter \(folder)/closed"))
+            let first = try await start(folder + "/closed/data")
+            try await blocking {
+                try first.execute("CREATE TABLE kept (id int)")
+                kill(first.processID, SIGKILL)
             }
+            first.abandon()
+            let second = try await start(folder + "/closed/data")
+            try await blocking {
+                try second.execute("INSERT INTO kept VALUES (1)")
+                second.stop()
+            }
+            var information = stat()
+            #expect(stat(folder + "/closed", &information) == 0 && information.st_mode & 0o777 == 0o700)
         }
     }
 
