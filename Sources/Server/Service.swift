@@ -19,7 +19,7 @@ public enum Service {
         let count = options.workers ?? max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))))
         if options.databaseURI == nil {
             var clusterOptions = PrivateCluster.Options(dataFolder: options.dataFolder)
-            clusterOptions.maxConnections = max(100, count * (options.database.ownedConnections + 12) + 20)
+            clusterOptions.maxConnections = max(200, count * (options.database.ownedConnections + 12) + 20)
             let started = try PrivateCluster.start(clusterOptions)
             cluster = started
             try started.createDatabase("hermes")
