@@ -67,6 +67,9 @@ let package = Package(
         tests("WireTests", ["Wire"], resources: [.copy("Corpus")]),
         tests("SchemaTests", ["Core", "Postgres", "Schema", "TestSupport"]),
         tests("OptionsTests", ["Server", "Wire"]),
+        tests(
+            "ServerTests",
+            ["Core", "Postgres", "HTTP", "Wire", "Schema", "Store", "Accounts", "Server", "TestSupport"]),
     ],
     cxxLanguageStandard: .cxx17
 )

@@ -66,7 +66,10 @@ extension API {
             default: break
             }
         }
+        let targets = changed(by: requests)
+        let viewer = requests.first?.1.viewer
         let answers = try await store.database.transaction { transaction in
+            if let viewer { try await store.lock(targets, as: viewer, in: transaction) }
             var answers: [[UInt8]] = []
             for (route, request) in requests {
                 var request = request
@@ -75,7 +78,30 @@ extension API {
             }
             return answers
         }
+        // While it ran, its own changes of sessions and roles were nobody else's to see: others may have read, and
+        // remembered, what stood before.
+        for (route, _) in requests {
+            let className: String
+            switch route {
+            case .create(let name), .update(let name, _), .delete(let name, _): className = name
+            default: continue
+            }
+            if let change = AccessChange.notification(for: className) { accounts.forget(change.payload) }
+        }
         return list(answers)
+    }
+
+    /// The objects that these requests change or delete.
+    private func changed(by requests: [(Route, Request)]) -> Set<Store.Target> {
+        var targets: Set<Store.Target> = []
+        for (route, _) in requests {
+            switch route {
+            case .update(let className, let id), .delete(let className, let id):
+                targets.insert(Store.Target(className: className, objectId: id))
+            default: break
+            }
+        }
+        return targets
     }
 
     private func success(_ answer: Answer) -> [UInt8] { Array("{\"success\":".utf8) + answer.body + Array("}".utf8) }

@@ -1,0 +1,93 @@
+import Core
+import Glibc
+import HTTP
+import Postgres
+import Schema
+import TestSupport
+import Wire
+
+@testable import Server
+
+/// Servers under test, each with a client of its own, on one database of their own.
+struct TestServer {
+    let loop: Loop
+    let database: TestDatabase
+    let nodes: [Node]
+    let clients: [Client]
+    /// The client of the first node.
+    var client: Client { clients[0] }
+
+    static let appId = "test"
+    static let masterKey = "the master key of the tests"
+
+    /// A database with the server's own classes.
+    static let template = TestDatabase.Template("server") { conninfo in
+        let worker = Worker(name: "migrate")
+        do {
+            try await worker.run { _, loop in
+                let database = Database(loop: loop, configuration: DatabaseConfiguration(conninfo))
+                do {
+                    _ = try await Migrator().run(database)
+                    await database.close()
+                } catch {
+                    await database.close()
+                    throw error
+                }
+            }
+        } catch {
+            await worker.stop()
+            throw error
+        }
+        await worker.stop()
+    }
+
+    /// Object by object what the table of a class holds, asked with the master key.
+    func all(_ className: String) async throws -> [JSONObject] {
+        let reply = try await client.send("GET", "/classes/\(className)?limit=10000", master: true)
+        return reply.json["results"]?.array?.compactMap(\.object) ?? []
+    }
+}
+
+/// Starts `count` nodes on a new database, each on a free port with `workers` threads, and runs `body` on a worker of
+/// its own with a client for each; then stops all.
+func withServer(
+    nodes count: Int = 1, workers: Int = 1, database given: TestDatabase? = nil,
+    _ configure: @Sendable (inout Options) -> Void = { _ in },
+    _ body: @Sendable (TestServer) async throws -> Void
+) async throws {
+    // A client that has gone must be an error of the write, not the end of the tests.
+    SignalSource.block([])
+    let database: TestDatabase
+    if let given { database = given } else { database = try await TestDatabase.make(template: TestServer.template) }
+    var options = Options()
+    options.appId = TestServer.appId
+    options.masterKey = TestServer.masterKey
+    options.port = 0
+    options.drainTimeout = 5
+    configure(&options)
+    var nodes: [Node] = []
+    for _ in 0..<count { nodes.append(try makeNode(options, database, workers)) }
+    let started = nodes
+    let worker = Worker(name: "client")
+    var failure: (any Error)?
+    do {
+        for node in started { try await node.start() }
+        try await worker.run { _, loop in
+            let clients = started.map { Client(loop, port: $0.port) }
+            defer { clients.forEach { $0.close() } }
+            try await body(TestServer(loop: loop, database: database, nodes: started, clients: clients))
+        }
+    } catch {
+        failure = error
+    }
+    for node in started { await node.drain() }
+    await worker.stop()
+    if let failure { throw failure }
+}
+
+private func makeNode(_ options: Options, _ database: TestDatabase, _ workers: Int) throws -> Node {
+    var configuration = database.configuration
+    configuration.statementTimeout = .seconds(options.database.statementTimeout)
+    configuration.waitBound = .seconds(options.database.waitTimeout)
+    return try Node(options: options, database: configuration, workers: workers)
+}
