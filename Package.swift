@@ -65,7 +65,8 @@ let package = Package(
         tests("PostgresTests", ["Core", "Postgres", "TestSupport"]),
         tests("HTTPTests", ["Core", "HTTP"]),
         tests("WireTests", ["Wire"], resources: [.copy("Corpus")]),
-        tests("SchemaTests", ["Core", "Postgres", "Schema", "TestSupport"]),
+        tests("SchemaTests", ["Core", "Postgres", "Schema", "Wire", "TestSupport"]),
+        tests("StoreTests", ["Core", "Postgres", "Wire", "Schema", "Store", "Accounts", "TestSupport"]),
         tests("OptionsTests", ["Server", "Wire"]),
         tests(
             "ServerTests",

@@ -1,0 +1,93 @@
+import Postgres
+import Schema
+import Testing
+import Wire
+
+@testable import Store
+
+/// A forum's classes, made by hand: the builder needs no database.
+enum Forum {
+    static let fields: [String: FieldType] = [
+        "titulo": .string, "votos": .number, "cerrado": .boolean, "cierre": .date, "datos": .object,
+        "etiquetas": .array, "lugar": .geoPoint, "zona": .polygon, "foto": .file, "firma": .bytes,
+        "autor": .pointer("_User"), "foro": .pointer("Foros"), "lectores": .relation("_User"),
+    ]
+
+    static func schema(_ permissions: String? = nil) throws -> SchemaSnapshot {
+        let temas = try table("Temas", fields, permissions)
+        let foros = try table("Foros", ["nombre": .string, "abierto": .boolean])
+        let users = try table("_User", ["username": .string, "ciudad": .string])
+        return SchemaSnapshot(version: 1, classes: ["Temas": temas, "Foros": foros, "_User": users])
+    }
+
+    static func table(_ name: String, _ fields: [String: FieldType], _ permissions: String? = nil) throws -> ClassSchema {
+        var all = DefaultFields.of(name).mapValues { ClassSchema.Field($0) }
+        for (field, type) in fields { all[field] = ClassSchema.Field(type) }
+        let given = try permissions.map(object)
+        return ClassSchema(name: name, fields: all, permissions: ClassPermissions(given: given), indexes: JSONObject())
+    }
+
+    static func object(_ text: String) throws -> JSONObject { try JSONParser.parse(text).object ?? JSONObject() }
+}
+
+/// SQL text and parameters, as the builder makes them.
+struct Built: Equatable {
+    let text: String
+    let parameters: [Parameter]
+
+    /// The condition of a `where` on Temas, as the master key asks it.
+    static func condition(_ condition: String) throws -> Built {
+        let schema = try Forum.schema()
+        let sql = SQLContext()
+        let access = Access(viewer: .master, sanitizesErrors: true)
+        let table = TableReference(schema: try #require(schema["Temas"]), alias: sql.alias())
+        let text = try PredicateSQL(sql: sql, access: access, schema: schema).condition(
+            try Predicate.parse(try Forum.object(condition), now: Timestamp(milliseconds: 1_704_067_200_000)), on: table)
+        return Built(text: text, parameters: sql.parameters)
+    }
+
+    /// The statement of a find on Temas.
+    static func find(
+        _ parameters: String, as viewer: Viewer = .master, permissions: String? = nil, on className: String = "Temas"
+    ) throws -> Built {
+        let schema = try Forum.schema(permissions)
+        let members = try Forum.object(parameters).members
+        let query = try Query.parse(className: className, parameters: members)
+        let table = try #require(schema[className])
+        let access = Access(viewer: viewer, sanitizesErrors: true)
+        let plan = try ReadSQL(schema: schema, access: access, options: StoreOptions()).find(
+            table, query,
+            selection: FieldSelection(
+                keys: query.keys.map { $0.map { [$0.field] + $0.rest } },
+                excluded: query.excludeKeys.map { [$0.field] + $0.rest }),
+            rows: try access.decide(.find, on: table), limit: query.limit ?? 100)
+        return Built(text: plan.statement.text, parameters: plan.parameters)
+    }
+
+    static func create(_ body: String) throws -> Built {
+        let update = try Update.parse(try Forum.object(body), creating: true)
+        var acl: ACL?
+        if case .set(let given)? = update.acl { acl = given }
+        let plan = try WriteSQL(table: try #require(try Forum.schema()["Temas"])).insert(
+            objectId: "aaaaaaaaaa", update.changes, acl: acl, createdAt: nil, updatedAt: nil, server: [])
+        return Built(text: plan.statement.text, parameters: plan.parameters)
+    }
+
+    static func update(_ body: String, as viewer: Viewer = .master) throws -> Built {
+        let update = try Update.parse(try Forum.object(body), creating: false)
+        let table = try #require(try Forum.schema()["Temas"])
+        let access = Access(viewer: viewer, sanitizesErrors: true)
+        let plan = try WriteSQL(table: table).update(
+            objectId: "aaaaaaaaaa", update.changes, acl: update.acl, updatedAt: nil, access: access,
+            rows: [try access.decide(.update, on: table)], server: [])
+        return Built(text: plan.statement.text, parameters: plan.parameters)
+    }
+
+    static func delete(as viewer: Viewer) throws -> Built {
+        let table = try #require(try Forum.schema()["Temas"])
+        let access = Access(viewer: viewer, sanitizesErrors: true)
+        let plan = WriteSQL(table: table).delete(
+            objectId: "aaaaaaaaaa", access: access, rows: try access.decide(.delete, on: table))
+        return Built(text: plan.statement.text, parameters: plan.parameters)
+    }
+}
