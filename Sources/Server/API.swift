@@ -29,7 +29,7 @@ final class API {
     // MARK: the path of a request
 
     /// Answers any request below the mount path.
-    func answer(_ http: HTTPRequest, path: [String]) async -> Answer {
+    func answer(_ http: HTTPRequest, path: [String], id: String) async -> Answer {
         var answer: Answer
         do {
             answer = try await serve(http, path)
@@ -38,7 +38,8 @@ final class API {
             (answer, isDefect) = errors.answer(error)
             if isDefect {
                 Log.shared.error(
-                    "a request failed", ["method": .text(http.method), "path": .text(http.path), "error": "\(error)"])
+                    "a request failed",
+                    ["id": .text(id), "method": .text(http.method), "path": .text(http.path), "error": "\(error)"])
             }
         }
         answer.headers += cors

@@ -11,6 +11,14 @@ extension API {
         RETURNING 1
         """)
 
+    private static let forget = Statement("DELETE FROM \"_Idempotency\" WHERE \"expire\" < now()")
+
+    /// Deletes the ids whose time is over.
+    func forgetOldRequests() async throws {
+        guard !options.idempotencyOptions.paths.isEmpty else { return }
+        _ = try await store.database.write(API.forget, [])
+    }
+
     /// Throws 159 for a POST or PUT whose id has come before, whatever came of it.
     func checkIdempotency(_ request: Request) async throws {
         guard let id = request.caller.requestId, !id.isEmpty, request.method == "POST" || request.method == "PUT" else {

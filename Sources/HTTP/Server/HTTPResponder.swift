@@ -44,6 +44,8 @@ public final class HTTPResponder {
     /// What a body over its limit is answered with once it has all come.
     private var refusal: (status: Int, message: String)?
     private var writer: ResponseWriter?
+    /// What the handler runs in; it holds this responder until it ends.
+    private var task: Task<Void, Never>?
     private var upgrade: UpgradeRequest?
 
     private let server: HTTPServer
@@ -287,10 +289,16 @@ public final class HTTPResponder {
         return true
     }
 
+    /// Cancels the handler's task, and with it the database statement that it waits for, when the client has gone
+    /// before it had its answer. Takes the place of `onClientGone`.
+    public func cancelWhenClientIsGone() {
+        onClientGone = { [weak self] in self?.task?.cancel() }
+    }
+
     private func run() {
         server.activeRequests += 1
         let server = server
-        server.loop.spawnImmediately {
+        task = server.loop.spawnImmediately {
             await server.handler(self.request, self)
             server.activeRequests -= 1
             if !self.hasAnswered { self.answerForHandler() }

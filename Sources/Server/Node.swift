@@ -1,0 +1,173 @@
+import Accounts
+import Core
+import Glibc
+import HTTP
+import Postgres
+import Schema
+import Store
+import Wire
+
+/// One running server: its workers, its listener, and what the workers share.
+final class Node: Sendable {
+    let options: Options
+    private let database: DatabaseConfiguration
+    private let workers: [Worker]
+    private let listener: Listener
+    private let schema = SchemaCache()
+    private let viewers = ViewerCache()
+    private let denylist: KeywordDenylist
+    private let end = Waiter()
+
+    var port: Int { listener.port }
+
+    init(options: Options, conninfo: String, workers: Int) throws {
+        var options = options
+        var limits = HTTPServer.Limits()
+        limits.headSize = options.http.maxHeadSize.bytes
+        limits.bodySize = options.maxUploadSize.bytes
+        limits.headTimeout = UInt64(options.http.headTimeout * 1e9)
+        limits.idleTimeout = UInt64(options.http.idleTimeout * 1e9)
+        limits.connections = options.http.maxConnections
+        limits.connectionsPerAddress = options.http.maxConnectionsPerAddress
+        listener = try Listener(host: options.host, port: options.port, limits: limits)
+        let host = options.host == "0.0.0.0" || options.host == "::" ? "localhost" : options.host
+        options.serverURL = options.serverURL ?? "http://\(host):\(listener.port)\(options.mountPath)"
+        self.options = options
+        var database = DatabaseConfiguration(conninfo)
+        database.sharedConnections = options.database.sharedConnections
+        database.ownedLimit = options.database.ownedConnections
+        database.statementTimeout = .seconds(options.database.statementTimeout)
+        database.waitBound = .seconds(options.database.waitTimeout)
+        self.database = database
+        denylist = try KeywordDenylist(options.requestKeywordDenylist.map(\.json))
+        self.limits = limits
+        self.workers = (0..<workers).map { Worker(index: $0) }
+    }
+
+    private let limits: HTTPServer.Limits
+
+    /// Brings the database to what this program needs; answers PostgreSQL's version.
+    func migrate() async throws -> String {
+        let configuration = database
+        return try await workers[0].run { _, loop in
+            let database = Database(loop: loop, configuration: configuration)
+            defer { loop.spawn { await database.close() } }
+            let made = try await Migrator().run(database)
+            if !made.isEmpty { Log.shared.info("migrated the database", ["migrations": .int(made.count)]) }
+            let version = try await database.read("SELECT current_setting('server_version')").string(0, 0)
+            return String(version.prefix { $0 != " " })
+        }
+    }
+
+    /// Starts each worker's service, then listens.
+    func start() async throws {
+        for worker in workers {
+            try await worker.run { _, loop in
+                let service = try WorkerService(loop: loop, node: self, index: worker.index)
+                try await service.prepare()
+                loop.keep(service)
+            }
+        }
+        let end = end
+        await workers[0].run { _, loop in
+            let signals = SignalSource([SIGTERM, SIGINT, SIGHUP], loop: loop) { signal in
+                if signal == SIGHUP { self.reloadCertificate() } else { end.resume() }
+            }
+            loop.keep(signals)
+            self.listener.start(on: loop)
+            self.tidy(loop)
+        }
+    }
+
+    /// Every minute, on one worker.
+    private func tidy(_ loop: Loop) {
+        loop.schedule(after: 60_000_000_000) {
+            self.tidy(loop)
+            loop.spawn { try? await loop.first(WorkerService.self)?.tidy() }
+        }
+    }
+
+    func waitForEnd() async { try? await end.wait() }
+
+    /// Stops accepting, finishes what runs, closes.
+    func drain() async {
+        await workers[0].run { _, loop in self.listener.stop(on: loop) }
+        let patience = UInt64(options.drainTimeout * 1e9)
+        await withTaskGroup(of: Void.self) { group in
+            for worker in workers {
+                group.addTask {
+                    await worker.run { _, loop in
+                        await loop.first(WorkerService.self)?.drain(atMost: patience)
+                    }
+                    await worker.stop()
+                }
+            }
+        }
+    }
+
+    // MARK: TLS
+
+    private func certificate() throws -> TLS? {
+        guard let certificate = options.tlsCertificate else { return nil }
+        guard let key = options.tlsKey else {
+            throw OptionFault("tlsCertificate needs tlsKey beside it: the file of the certificate's private key")
+        }
+        return try TLS(certificateFile: certificate, keyFile: key)
+    }
+
+    /// SIGHUP: new connections get the certificate as its file is now. A file that can't be used changes nothing.
+    private func reloadCertificate() {
+        do {
+            guard let tls = try certificate() else { return }
+            for worker in workers {
+                Task {
+                    try await worker.run { _, loop in try loop.first(WorkerService.self)?.reload(tls) }
+                    Log.shared.info("the certificate was read again", ["worker": .int(worker.index)])
+                }
+            }
+        } catch {
+            Log.shared.error("the certificate cannot be used; the old one stays", ["error": "\(error)"])
+        }
+    }
+
+    // MARK: for the workers
+
+    func makeServer(_ loop: Loop, _ handler: @escaping HTTPServer.Handler) throws -> HTTPServer {
+        let server = try HTTPServer(loop: loop, limits: limits, tls: try certificate(), handler: handler)
+        listener.add(server)
+        return server
+    }
+
+    func makeAPI(_ database: Database) -> API {
+        var storeOptions = StoreOptions()
+        storeOptions.defaultLimit = options.defaultLimit
+        storeOptions.maxLimit = options.maxLimit
+        storeOptions.subqueryLimit = options.requestComplexity.subqueryLimit.value
+        storeOptions.allowsClientClassCreation = options.allowClientClassCreation
+        storeOptions.allowsCustomObjectIds = options.allowCustomObjectId
+        storeOptions.objectIdSize = options.objectIdSize
+        storeOptions.sanitizesErrors = options.enableSanitizedErrorResponse
+        storeOptions.ownersSeeProtectedFields = options.protectedFieldsOwnerExempt
+        storeOptions.saveAnswersShowProtectedFields = options.protectedFieldsSaveResponseExempt
+        storeOptions.fileURLPrefix = "\(options.publicServerURL ?? options.serverURL ?? "")/files/\(options.appId)/"
+        let protected = options.protectedFields.mapValues { byPrincipal in
+            JSONObject(byPrincipal.sorted { $0.key < $1.key }.map { ($0.key, .array($0.value.map { .string($0) })) })
+        }
+        let catalogue = Catalogue(
+            database: database, cache: schema, serverProtectedFields: protected,
+            allowsCustomObjectIds: options.allowCustomObjectId)
+        let store = Store(catalogue: catalogue, database: database, options: storeOptions)
+        var accountOptions = AccountOptions()
+        accountOptions.sessionLength = options.sessionLength
+        accountOptions.sessionsExpire = options.expireInactiveSessions
+        accountOptions.passwordChangeEndsSessions = options.revokeSessionOnPasswordReset
+        accountOptions.allowsAnonymousUsers = options.enableAnonymousUsers
+        accountOptions.usersArePrivate = options.enforcePrivateUsers
+        accountOptions.lowercasesEmail = options.convertEmailToLowercase
+        accountOptions.lowercasesUsername = options.convertUsernameToLowercase
+        let accounts = Accounts(store: store, options: accountOptions, cache: viewers)
+        return API(options: options, accounts: accounts, denylist: denylist)
+    }
+
+    func makeDatabase(_ loop: Loop) -> Database { Database(loop: loop, configuration: database) }
+}
