@@ -1,5 +1,7 @@
 #define _GNU_SOURCE
 #include "CLinux.h"
+#include <errno.h>
+#include <unistd.h>
 #include <netinet/in.h>
 #include <linux/tcp.h>
 #include <sys/socket.h>
@@ -21,4 +23,25 @@ int hermes_tcp_progress(int socket, uint64_t *acknowledged, uint64_t *received) 
 
 int hermes_accept(int socket, struct sockaddr *address, unsigned *length) {
     return accept4(socket, address, length, SOCK_NONBLOCK | SOCK_CLOEXEC);
+}
+
+static volatile sig_atomic_t signal_pipes[65];
+
+static void write_signal(int number) {
+    int kept = errno;
+    unsigned char byte = (unsigned char)number;
+    // A full pipe holds that signal already.
+    ssize_t written = write(signal_pipes[number], &byte, 1);
+    (void)written;
+    errno = kept;
+}
+
+void hermes_catch_signal(int number, int pipe) {
+    if (number < 1 || number > 64) return;
+    struct sigaction action = {0};
+    sigemptyset(&action.sa_mask);
+    action.sa_flags = SA_RESTART;
+    signal_pipes[number] = pipe;
+    action.sa_handler = pipe >= 0 ? write_signal : SIG_DFL;
+    sigaction(number, &action, NULL);
 }

@@ -1,51 +1,43 @@
 import CLinux
 import Glibc
 
-/// Signals as events of a loop, through a signalfd: the handler is ordinary code on the worker's thread.
+/// Signals as events of a loop: the handler is ordinary code on the worker's thread.
 ///
-/// `block(_:)` must have been called by `main` before any other thread was started, since threads inherit the mask:
-/// a signal that some thread does not block ends the process instead. Programs that are started from here inherit it
-/// too, and must be given an empty one (`posix_spawnattr_setsigmask`).
+/// A signalfd would need every thread to block the signals, and the one that dispatch leaves the main thread in blocks
+/// none. So a C handler writes to a pipe, which the loop watches.
 public final class SignalSource {
-    private let descriptor: Int32
+    private let signals: [Int32]
+    private var ends: [Int32] = [-1, -1]
     private var watch: Loop.Watch?
 
-    /// Blocks `signals` in the calling thread and those it starts, and ignores SIGPIPE: a write to a connection that
-    /// the peer has closed is an error of that write, not the end of the process.
-    public static func block(_ signals: [Int32]) {
-        signal(SIGPIPE, SIG_IGN)
-        var set = signalSet(signals)
-        pthread_sigmask(SIG_BLOCK, &set, nil)
-    }
+    /// A write to a connection that the peer has closed becomes an error of that write, not the end of the process.
+    public static func ignoreBrokenPipes() { signal(SIGPIPE, SIG_IGN) }
 
-    /// Calls `handler` with the number of each of `signals` that comes, until `cancel()`. Signals of one number that
-    /// come close together may be told once.
+    /// Calls `handler` with the number of each of `signals` that comes, until `cancel()`. One source for a signal.
     public init(_ signals: [Int32], loop: Loop, handler: @escaping (Int32) -> Void) {
-        var set = SignalSource.signalSet(signals)
-        descriptor = signalfd(-1, &set, Int32(SFD_NONBLOCK) | Int32(SFD_CLOEXEC))
-        precondition(descriptor >= 0, "no descriptor left for signals")
-        let descriptor = descriptor
-        watch = loop.watch(descriptor, .read) { _ in
-            var info = signalfd_siginfo()
-            while read(descriptor, &info, MemoryLayout<signalfd_siginfo>.size) > 0 {
-                handler(Int32(bitPattern: info.ssi_signo))
+        self.signals = signals
+        let made =
+            pipe(&ends) == 0
+            && ends.allSatisfy {
+                fcntl($0, F_SETFD, FD_CLOEXEC) == 0 && fcntl($0, F_SETFL, O_NONBLOCK) == 0
             }
+        precondition(made, "no descriptor left for signals")
+        let readEnd = ends[0]
+        watch = loop.watch(readEnd, .read) { _ in
+            var number: UInt8 = 0
+            while read(readEnd, &number, 1) == 1 { handler(Int32(number)) }
         }
+        for signal in signals { hermes_catch_signal(signal, ends[1]) }
     }
 
     deinit { cancel() }
 
+    /// The signals have their default effects again.
     public func cancel() {
         guard let watch else { return }
+        for signal in signals { hermes_catch_signal(signal, -1) }
         watch.cancel()
         self.watch = nil
-        close(descriptor)
-    }
-
-    private static func signalSet(_ signals: [Int32]) -> sigset_t {
-        var set = sigset_t()
-        sigemptyset(&set)
-        for signal in signals { sigaddset(&set, signal) }
-        return set
+        for end in ends { close(end) }
     }
 }

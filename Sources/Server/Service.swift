@@ -6,15 +6,12 @@ import Schema
 
 /// The server's life, from its options to its end.
 public enum Service {
-    /// Keeps the signals that a server waits for from ending the program. Call it before any other thread starts.
-    public static func blockSignals() { SignalSource.block([SIGTERM, SIGINT, SIGHUP]) }
-
     /// Serves until SIGTERM or SIGINT, then drains: requests that run are finished, at most `drainTimeout` long.
     ///
     /// - Parameter ready: called with the port once connections are accepted.
     /// - Throws: what keeps the server from starting, as a sentence for who started it.
     public static func run(_ options: Options, ready: @escaping @Sendable (Int) -> Void = { _ in }) async throws {
-        blockSignals()
+        SignalSource.ignoreBrokenPipes()
         Log.shared.configure(
             level: Log.Level(options.logLevel), format: options.logFormat == .json ? .json : .text)
         let workers = options.workers ?? options.workerCount

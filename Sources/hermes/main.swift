@@ -1,9 +1,6 @@
 import Glibc
 import Server
 
-// Before any other thread starts, so that none of them is ended by a signal that the server waits for.
-if CommandLine.arguments.dropFirst().first == "serve" { Service.blockSignals() }
-
 do {
     try await Command(CommandLine.arguments.dropFirst()).run()
 } catch {

@@ -22,7 +22,7 @@ func serve(
     _ handler: @escaping @Sendable (HTTPRequest, HTTPResponder) async -> Void,
     test: @Sendable (Served) async throws -> Void
 ) async throws {
-    SignalSource.block([])
+    SignalSource.ignoreBrokenPipes()
     let worker = Worker()
     do {
         try await worker.run { _, loop in

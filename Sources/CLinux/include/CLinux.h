@@ -1,7 +1,6 @@
 #pragma once
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <sys/signalfd.h>
 #include <sys/prctl.h>
 #include <signal.h>
 #include <stdint.h>
@@ -20,3 +19,7 @@ int hermes_tcp_progress(int socket, uint64_t *acknowledged, uint64_t *received);
 struct sockaddr;
 /// accept4, which Glibc's module shows only to programs built with _GNU_SOURCE: a non-blocking, close-on-exec socket.
 int hermes_accept(int socket, struct sockaddr *address, unsigned *length);
+
+/// From now on each `number` that comes writes that number as one byte to `pipe`; -1 gives it its default effect back.
+/// A signal handler may do no more than that, and it must be C: Swift's run time is not made to be interrupted.
+void hermes_catch_signal(int number, int pipe);
