@@ -20,7 +20,7 @@ final class Node: Sendable {
 
     var port: Int { listener.port }
 
-    init(options: Options, conninfo: String, workers: Int) throws {
+    init(options: Options, database: DatabaseConfiguration, workers: Int) throws {
         var options = options
         var limits = HTTPServer.Limits()
         limits.headSize = options.http.maxHeadSize.bytes
@@ -33,11 +33,6 @@ final class Node: Sendable {
         let host = options.host == "0.0.0.0" || options.host == "::" ? "localhost" : options.host
         options.serverURL = options.serverURL ?? "http://\(host):\(listener.port)\(options.mountPath)"
         self.options = options
-        var database = DatabaseConfiguration(conninfo)
-        database.sharedConnections = options.database.sharedConnections
-        database.ownedLimit = options.database.ownedConnections
-        database.statementTimeout = .seconds(options.database.statementTimeout)
-        database.waitBound = .seconds(options.database.waitTimeout)
         self.database = database
         denylist = try KeywordDenylist(options.requestKeywordDenylist.map(\.json))
         self.limits = limits

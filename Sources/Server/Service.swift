@@ -21,7 +21,7 @@ public enum Service {
             conninfo = uri
         } else {
             var clusterOptions = PrivateCluster.Options(dataFolder: options.dataFolder)
-            clusterOptions.maxConnections = max(100, workers * (options.database.ownedConnections + 12) + 20)
+            clusterOptions.maxConnections = max(200, workers * (options.database.ownedConnections + 12) + 20)
             clusterOptions.onUnexpectedEnd = { code in
                 Log.shared.error("PostgreSQL ended unasked and is started again", ["exit": .int(Int(code))])
             }
@@ -31,7 +31,12 @@ public enum Service {
             conninfo = started.conninfo(database: PrivateDatabase.name)
         }
         defer { cluster?.stop() }
-        let node = try Node(options: options, conninfo: conninfo, workers: workers)
+        var database = DatabaseConfiguration(conninfo)
+        database.sharedConnections = options.database.sharedConnections
+        database.ownedLimit = options.database.ownedConnections
+        database.statementTimeout = .seconds(options.database.statementTimeout)
+        database.waitBound = .seconds(options.database.waitTimeout)
+        let node = try Node(options: options, database: database, workers: workers)
         let version = try await node.migrate()
         try await node.start()
         Console.say(Banner.text(options, port: node.port, workers: workers, database: version))
