@@ -32,7 +32,12 @@ extension Accounts {
         if let authData, let known = try await existingUser(authData) {
             return try await logInByAuthData(known, viewer)
         }
-        if body["username"] == nil { body["username"] = .string(Random.hexadecimal(12)) }
+        // A name that the server makes is told: the client can't know it.
+        var madeName: String?
+        if body["username"] == nil || body["username"] == .null {
+            madeName = Random.hexadecimal(12)
+            body["username"] = madeName.map { .string($0) }
+        }
         try normalise(&body)
         let password = try takePassword(&body)
         var update = try Update.parse(body, creating: true)
@@ -52,9 +57,10 @@ extension Accounts {
             token = session.token
             server.afterwards.append((session.statement, session.parameters))
         }
-        let created = try await mappingDuplicates {
+        var created = try await mappingDuplicates {
             try await store.create("_User", update, as: viewer, server: server)
         }
+        if let madeName { created.answered["username"] = .string(madeName) }
         return SignedUp(created: created, sessionToken: token, byAuthData: authData != nil)
     }
 

@@ -15,6 +15,10 @@ extension API {
         else { throw ParseError(108, "Aggregation pipelines cannot be used with this version of Hermes yet.") }
         parameters.remove(at: index)
         try Names.checkClass(className)
+        guard
+            field.split(separator: ".", omittingEmptySubsequences: false).first.map({ Names.isField(String($0)) })
+                == true
+        else { throw ParseError(105, "Invalid field name: \(field).") }
         let query = try Query.parse(className: className, parameters: parameters)
         let values = try await store.distinct(FieldPath(text: field), query, as: request.viewer)
         return Answer(json: ["results": .array(values)])

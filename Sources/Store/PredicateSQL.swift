@@ -25,9 +25,9 @@ struct PredicateSQL {
             return "(\(try joined(parts, " OR ", on: table))) IS NOT TRUE"
         case .field(let path, let constraint):
             if path.field == "ACL" { throw ParseError(102, "Cannot query on ACL.") }
-            return try condition(constraint, on: path, of: table)
+            return try sql.fragment { () throws(ParseError) in try condition(constraint, on: path, of: table) }
         case .relatedTo(let object, let key):
-            return try related(object, key, on: table)
+            return try sql.fragment { () throws(ParseError) in try related(object, key, on: table) }
         }
     }
 

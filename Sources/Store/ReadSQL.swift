@@ -30,10 +30,10 @@ struct ReadSQL {
         let (columns, expressions) = select(selection, of: table)
         var text = "SELECT \(expressions) FROM \(quoted(table.schema.name)) \(table.alias)"
         text += try conditions(query.predicate, on: table, rows)
-        let near = try nearest(query.predicate, of: table)
-        let order = try expand(query.order, query.predicate, of: table)
         text += try OrderSQL(sql: sql).clause(
-            order.keys, on: table, alwaysOrdered: query.skip > 0, near: order.score ?? near)
+            query.order, on: table, alwaysOrdered: query.skip > 0,
+            relevance: { () throws(ParseError) in try relevance(query.predicate, of: table) },
+            near: { () throws(ParseError) in try nearest(query.predicate, of: table) })
         if let limit { text += " LIMIT \(sql.bind(.int(Int64(limit)), "bigint"))" }
         if query.skip > 0 { text += " OFFSET \(sql.bind(.int(Int64(query.skip)), "bigint"))" }
         return Plan(
@@ -139,18 +139,11 @@ struct ReadSQL {
         }
     }
 
-    /// `$score` in the order becomes the relevance of the first `$text`.
-    private func expand(
-        _ order: [Order], _ predicate: Predicate, of table: TableReference
-    ) throws(ParseError) -> (keys: [Order], score: String?) {
-        guard order.contains(where: { $0.path.field == "$score" }) else { return (order, nil) }
-        return (order.filter { $0.path.field != "$score" }, try score(predicate, of: table))
-    }
-
-    private func score(_ predicate: Predicate, of table: TableReference) throws(ParseError) -> String? {
+    /// The relevance of a row to the first `$text`, best first.
+    private func relevance(_ predicate: Predicate, of table: TableReference) throws(ParseError) -> String? {
         switch predicate {
         case .and(let parts):
-            for part in parts { if let found = try score(part, of: table) { return found } }
+            for part in parts { if let found = try relevance(part, of: table) { return found } }
             return nil
         case .field(let path, .text(let search)):
             return try TextSearchSQL(search).score(Operand(path, of: table, sql), sql) + " DESC"

@@ -1,5 +1,6 @@
 import Postgres
 import Schema
+import Wire
 
 /// The one owner of a statement's parameters and aliases while its text is built.
 ///
@@ -12,6 +13,17 @@ final class SQLContext {
     func bind(_ parameter: Parameter, _ type: StaticString) -> String {
         parameters.append(parameter)
         return "$\(parameters.count)::\(type)"
+    }
+
+    /// Takes back what `fragment` has bound when it turned out a constant: PostgreSQL refuses statements with
+    /// parameters that stand nowhere in the text.
+    func fragment(_ fragment: () throws(ParseError) -> String) throws(ParseError) -> String {
+        let before = parameters.count
+        let text = try fragment()
+        if parameters.count > before, !text.utf8.contains(UInt8(ascii: "$")) {
+            parameters.removeLast(parameters.count - before)
+        }
+        return text
     }
 
     func text(_ string: String) -> String { bind(.text(string), "text") }
