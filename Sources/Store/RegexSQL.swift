@@ -9,7 +9,9 @@ struct Regex {
     let options: RegexOptions
 
     func condition(_ operand: Operand, _ sql: SQLContext) -> String {
-        let parameter = sql.text(translated)
+        // The columns' own collation knows the case of ASCII letters only.
+        let (options, body) = translation
+        let parameter = sql.text(body) + (options.contains(.ignoreCase) ? " COLLATE \"und-x-icu\"" : "")
         switch operand {
         case .column(let column, .string): return "\(column) ~ \(parameter)"
         case .column(let column, .file), .column(let column, .pointer): return "\(column) ~ \(parameter)"
@@ -26,7 +28,8 @@ struct Regex {
             + "WHERE jsonb_typeof(e) = 'string' AND (e #>> '{}') ~ \(parameter))"
     }
 
-    var translated: String {
+    /// The pattern, and the options with those that it sets itself.
+    private var translation: (RegexOptions, String) {
         var options = self.options
         var rest = Substring(pattern)
         // `(?i)` at the very start is the same as the option.
@@ -49,7 +52,7 @@ struct Regex {
         }
         if options.contains(.extended) { letters += "x" }
         // `***:` says that what follows is an advanced regular expression, whatever it looks like.
-        return "***:(?\(letters))" + body(rest)
+        return (options, "***:(?\(letters))" + body(rest))
     }
 
     private func body(_ pattern: Substring) -> String {
