@@ -245,6 +245,8 @@ public final class Catalogue {
                     guard type == field.type else {
                         throw SchemaMismatch.error(className, name, field.type, type)
                     }
+                    // No client can declare such a field, but those that read a schema send it back whole.
+                    guard type != .acl else { continue }
                     fields[name] = try FieldDefinition.parse(definition, name: name, className: className)
                 } else {
                     try CatalogueChecks.newFieldName(name, of: className)

@@ -44,6 +44,9 @@ final class API {
         }
         answer.headers += cors
         answer.headers.append(("Content-Type", "application/json; charset=utf-8"))
+        // Who asks decides what the answer holds, and HTTP's caches don't look at the session's token. Left without
+        // this header, Foundation's on Linux even answers one query with what another one of the same class found.
+        answer.headers.append(("Cache-Control", "private, no-cache"))
         return answer
     }
 
