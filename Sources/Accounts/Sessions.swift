@@ -22,7 +22,7 @@ extension Accounts {
         try checkACL(body)
         var body = body
         for field in Accounts.serverFields { body[field] = nil }
-        let update = try Update.parse(body, creating: true)
+        let update = try await store.parseUpdate("_Session", body, creating: true)
         let token = "r:" + Random.hexadecimal(16)
         let end = Timestamp(milliseconds: Timestamp.now.milliseconds + Int64(options.sessionLength * 1000))
         var server = ServerSide()
@@ -58,7 +58,8 @@ extension Accounts {
         var server = ServerSide()
         server.notification = (AccessChange.channel, "session:\(id)")
         let updated = try await store.update(
-            "_Session", objectId: id, try Update.parse(body, creating: false), as: viewer, in: transaction,
+            "_Session", objectId: id, try await store.parseUpdate("_Session", body, creating: false), as: viewer,
+            in: transaction,
             server: server)
         cache.forget("session:\(id)")
         return updated

@@ -40,7 +40,7 @@ extension Accounts {
         }
         try normalise(&body)
         let password = try takePassword(&body)
-        var update = try Update.parse(body, creating: true)
+        var update = try await store.parseUpdate("_User", body, creating: true)
         if update.acl == nil || update.acl == .delete {
             update.acl = .set(ACL(options.usersArePrivate ? [] : [ACL.Entry("*", read: true, write: false)]))
         }

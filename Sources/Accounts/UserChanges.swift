@@ -38,7 +38,7 @@ extension Accounts {
             }
             server.notification = (AccessChange.channel, "user:\(userId)")
         }
-        let update = try Update.parse(body, creating: false)
+        let update = try await store.parseUpdate("_User", body, creating: false)
         let updated: Updated
         do {
             updated = try await mappingDuplicates {

@@ -67,7 +67,9 @@ extension API {
         guard let userId = request.viewer.userId, let session = request.viewer.session else {
             throw ParseError(209, refusal("Invalid session token"))
         }
-        let query = try Query.parseGet(className: "_User", objectId: userId, parameters: request.parameters)
+        // What else a client library sends with it does not matter here.
+        let parameters = request.parameters.filter { ["keys", "include", "excludeKeys"].contains($0.key) }
+        let query = try Query.parseGet(className: "_User", objectId: userId, parameters: parameters)
         let user = try await store.get(query, objectId: userId, as: request.viewer)
         return Answer { out in
             user.write(to: &out) { out in out.member("sessionToken", session.token) }

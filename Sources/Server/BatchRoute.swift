@@ -61,7 +61,7 @@ extension API {
                 guard className != "_User", className != "_Session" else { break }
                 let isNew = if case .create = route { true } else { false }
                 try checkWritable(request.viewer)
-                let update = try Update.parse(request.body, creating: isNew)
+                let update = try await store.parseUpdate(className, request.body, creating: isNew)
                 try await store.prepareSchema(className, update, as: request.viewer, creating: isNew)
             default: break
             }

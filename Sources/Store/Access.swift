@@ -23,6 +23,13 @@ struct Access {
         _ operation: ClassPermissions.Operation, on schema: ClassSchema, creating: Bool = false
     ) throws(ParseError) -> Rows {
         guard !viewer.isAboveAccess else { return .acl }
+        if schema.name == "_Installation", operation == .find || operation == .count || operation == .delete {
+            throw ParseError(
+                119,
+                refusal(
+                    "Clients aren't allowed to perform the \(operation.rawValue) operation on the installation collection."
+                ))
+        }
         let grant = schema.permissions.grant(operation)
         if grant.everybody
             || (!grant.principals.isEmpty && viewer.principals.contains(where: grant.principals.contains))
@@ -48,6 +55,20 @@ struct Access {
     }
 
     func refusal(_ message: String) -> String { sanitizesErrors ? "Permission denied" : message }
+
+    /// Throws 103 for a name that no class can have, 119 for the server's own classes.
+    func checkReachable(_ className: String) throws(ParseError) {
+        try Names.checkClass(className)
+        guard !viewer.isAboveAccess else { return }
+        if DefaultFields.closedSystemClasses.contains(className) || Names.isJoinClass(className) {
+            throw ParseError(119, refusal("Clients aren't allowed to perform that operation on \(className)."))
+        }
+    }
+
+    /// A class within a statement, under its alias.
+    func table(_ schema: ClassSchema, _ alias: String) -> TableReference {
+        TableReference(schema: schema, alias: alias, hidesCredentials: !viewer.isAboveAccess)
+    }
 
     // MARK: rows
 

@@ -5,7 +5,7 @@ import Wire
 extension Store {
     /// The values that a field has among the objects that a query finds, each once; of an Array field its elements.
     public func distinct(_ path: FieldPath, _ query: Query, as viewer: Viewer) async throws -> [JSON] {
-        try checkReachable(query.className, viewer)
+        try access(viewer).checkReachable(query.className)
         let schema = try await catalogue.snapshot()
         guard let table = schema[query.className] else { return [] }
         let access = access(viewer)

@@ -12,7 +12,10 @@ enum Operand {
     case missing
 
     init(_ path: FieldPath, of table: TableReference, _ sql: SQLContext) {
-        guard let field = table.schema.fields[path.field] else {
+        let isCredential =
+            table.schema.name == "_User"
+            && (path.field == "password" || path.field == "authData" && table.hidesCredentials)
+        guard let field = table.schema.fields[path.field], !isCredential else {
             self = .missing
             return
         }
@@ -29,11 +32,7 @@ enum Operand {
             self =
                 path.isDotted ? .json("(\(column) #> \(sql.texts(path.rest)))") : .column(column, field.type)
         default:
-            if table.schema.name == "_User", path.field == "password" {
-                self = .missing
-            } else {
-                self = path.isDotted ? .missing : .column(table.column(path.field), field.type)
-            }
+            self = path.isDotted ? .missing : .column(table.column(path.field), field.type)
         }
     }
 }

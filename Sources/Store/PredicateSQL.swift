@@ -272,7 +272,7 @@ struct PredicateSQL {
             "\(table.column("objectId")) IN (SELECT \"relatedId\" FROM \(join) WHERE \"owningId\" = \(sql.text(object.objectId)))"
         // Empty unless the viewer may get the owner.
         guard let rows = try? access.decide(.get, on: owner) else { return "false" }
-        let ownerTable = TableReference(schema: owner, alias: sql.alias())
+        let ownerTable = access.table(owner, sql.alias())
         if let readable = access.condition(.read, rows, on: ownerTable, sql) {
             condition +=
                 " AND EXISTS (SELECT FROM \(quoted(owner.name)) \(ownerTable.alias) "
@@ -307,7 +307,7 @@ struct PredicateSQL {
 
     private func select(_ operand: Operand, _ query: Subquery, _ key: FieldPath) throws(ParseError) -> String {
         guard let target = schema[query.className] else { return "false" }
-        let probe = TableReference(schema: target, alias: "")
+        let probe = access.table(target, "")
         if access.protectedFields(of: target).any.contains(key.field) {
             throw ParseError(
                 119, access.refusal("This user is not allowed to query \(key.field) on class \(target.name)"))
@@ -346,11 +346,11 @@ struct PredicateSQL {
     private func subquery(
         _ query: Subquery, _ column: (TableReference) -> String
     ) throws(ParseError) -> String? {
-        try Names.checkClass(query.className)
+        try access.checkReachable(query.className)
         guard let target = schema[query.className] else { return nil }
         let rows = try access.decide(.find, on: target)
         try QueryableFields(access: access, schema: schema).check(query.predicate, query.order, on: target)
-        let table = TableReference(schema: target, alias: sql.alias())
+        let table = access.table(target, sql.alias())
         var conditions = [try condition(query.predicate, on: table)]
         if let readable = access.condition(.read, rows, on: table, sql) { conditions.append(readable) }
         let selected = column(table)

@@ -26,7 +26,7 @@ struct ReadSQL {
     func find(
         _ table: ClassSchema, _ query: Query, selection: FieldSelection, rows: Access.Rows, limit: Int?
     ) throws(ParseError) -> Plan {
-        let table = TableReference(schema: table, alias: sql.alias())
+        let table = access.table(table, sql.alias())
         let (columns, expressions) = select(selection, of: table)
         var text = "SELECT \(expressions) FROM \(quoted(table.schema.name)) \(table.alias)"
         text += try conditions(query.predicate, on: table, rows)
@@ -45,7 +45,7 @@ struct ReadSQL {
     func get(
         _ table: ClassSchema, ids: [String], selection: FieldSelection, rows: Access.Rows
     ) -> Plan {
-        let table = TableReference(schema: table, alias: sql.alias())
+        let table = access.table(table, sql.alias())
         let (columns, expressions) = select(selection, of: table)
         let id = table.column("objectId")
         var text = "SELECT \(expressions) FROM \(quoted(table.schema.name)) \(table.alias) WHERE "
@@ -57,7 +57,7 @@ struct ReadSQL {
     }
 
     func count(_ table: ClassSchema, _ predicate: Predicate, rows: Access.Rows) throws(ParseError) -> Plan {
-        let table = TableReference(schema: table, alias: sql.alias())
+        let table = access.table(table, sql.alias())
         let text =
             "SELECT count(*) FROM \(quoted(table.schema.name)) \(table.alias)"
             + (try conditions(predicate, on: table, rows))
@@ -68,7 +68,7 @@ struct ReadSQL {
     func distinct(
         _ table: ClassSchema, _ path: FieldPath, _ predicate: Predicate, rows: Access.Rows
     ) throws(ParseError) -> Plan? {
-        let table = TableReference(schema: table, alias: sql.alias())
+        let table = access.table(table, sql.alias())
         var from = "\(quoted(table.schema.name)) \(table.alias)"
         let expression: String
         let type: FieldType

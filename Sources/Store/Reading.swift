@@ -50,7 +50,7 @@ extension Store {
 
     /// The same within a transaction, or on shared connections.
     public func find(_ query: Query, as viewer: Viewer, using reader: some StatementReader) async throws -> Found {
-        try checkReachable(query.className, viewer)
+        try access(viewer).checkReachable(query.className)
         let schema = try await catalogue.snapshot()
         var query = query
         var showsClassName = false
@@ -104,7 +104,7 @@ extension Store {
     public func get(
         _ query: Query, objectId: String, as viewer: Viewer, using reader: some StatementReader
     ) async throws -> FoundObject {
-        try checkReachable(query.className, viewer)
+        try access(viewer).checkReachable(query.className)
         let schema = try await catalogue.snapshot()
         guard let table = schema[query.className] else {
             try checkMayAsk(query.className, viewer)
@@ -210,7 +210,7 @@ extension Store {
         _ className: String, _ ids: [String], _ branch: IncludeTree, _ selection: FieldSelection,
         _ schema: SchemaSnapshot, _ access: Access, _ reader: some StatementReader
     ) async throws -> ResultSet? {
-        guard let target = schema[className], (try? checkReachable(className, access.viewer)) != nil else { return nil }
+        guard let target = schema[className], (try? access.checkReachable(className)) != nil else { return nil }
         if target.name == "_Session", access.viewer.userId == nil, !access.viewer.isAboveAccess { return nil }
         let rows = try access.decide(ids.count == 1 ? .get : .find, on: target)
         let plan = ReadSQL(schema: schema, access: access, options: options).get(

@@ -41,6 +41,8 @@ final class SQLContext {
 struct TableReference {
     let schema: ClassSchema
     let alias: String
+    /// A query may not ask for what lets users in: their authData is as if it were not there.
+    var hidesCredentials = false
 
     func column(_ name: String) -> String { "\(alias).\(quoted(name))" }
 }

@@ -17,6 +17,12 @@ public final class Store {
         self.options = options
     }
 
+    /// Reads what a create or an update of a class asks for.
+    public func parseUpdate(_ className: String, _ body: JSONObject, creating: Bool) async throws -> Update {
+        let fields = try await catalogue.snapshot()[className]?.fields
+        return try Update.parse(body, creating: creating) { fields?[$0]?.type }
+    }
+
     func access(_ viewer: Viewer) -> Access { Access(viewer: viewer, sanitizesErrors: options.sanitizesErrors) }
 
     /// Where clients may not make classes, they may not ask which are there either: 119.
@@ -24,17 +30,5 @@ public final class Store {
         guard !viewer.isAboveAccess, !options.allowsClientClassCreation, !className.hasPrefix("_") else { return }
         throw ParseError(
             119, access(viewer).refusal("This user is not allowed to access non-existent class: \(className)"))
-    }
-
-    /// The class, if clients may name it at all.
-    ///
-    /// Throws 103 for a name that no class can have, 119 for the server's own classes.
-    func checkReachable(_ className: String, _ viewer: Viewer) throws(ParseError) {
-        try Names.checkClass(className)
-        guard !viewer.isAboveAccess else { return }
-        if DefaultFields.closedSystemClasses.contains(className) || Names.isJoinClass(className) {
-            throw ParseError(
-                119, access(viewer).refusal("Clients aren't allowed to perform that operation on \(className)."))
-        }
     }
 }

@@ -54,7 +54,7 @@ extension Store {
         _ className: String, _ update: Update, as viewer: Viewer, in transaction: Transaction? = nil,
         server: ServerSide = ServerSide()
     ) async throws -> Created {
-        try checkReachable(className, viewer)
+        try access(viewer).checkReachable(className)
         let access = access(viewer)
         var schema = try await catalogue.snapshot()
         if let existing = schema[className] {
@@ -99,7 +99,7 @@ extension Store {
         _ className: String, objectId: String, _ update: Update, as viewer: Viewer, in transaction: Transaction? = nil,
         server: ServerSide = ServerSide()
     ) async throws -> Updated {
-        try checkReachable(className, viewer)
+        try access(viewer).checkReachable(className)
         let access = access(viewer)
         var schema = try await catalogue.snapshot()
         var rows: [Access.Rows] = []
@@ -151,7 +151,7 @@ extension Store {
         _ className: String, objectId: String, as viewer: Viewer, in transaction: Transaction? = nil,
         server: ServerSide = ServerSide()
     ) async throws {
-        try checkReachable(className, viewer)
+        try access(viewer).checkReachable(className)
         let schema = try await catalogue.snapshot()
         guard let table = schema[className] else { throw ParseError.objectNotFound }
         let access = access(viewer)
@@ -262,7 +262,7 @@ extension Store {
     /// Makes the class and the fields that a write will need, ahead of a transaction. What the write itself may not do
     /// is left for it to refuse.
     public func prepareSchema(_ className: String, _ update: Update, as viewer: Viewer, creating: Bool) async throws {
-        try checkReachable(className, viewer)
+        try access(viewer).checkReachable(className)
         let access = access(viewer)
         let schema = try await catalogue.snapshot()
         if let existing = schema[className] {
@@ -279,6 +279,15 @@ extension Store {
     }
 
     private func hasRelations(_ update: Update) -> Bool { !relationChanges(update).isEmpty }
+
+    /// Throws 101 unless the viewer may change the object, and what class-level permissions refuse.
+    public func checkWritable(
+        _ className: String, objectId: String, as viewer: Viewer, in transaction: Transaction?
+    ) async throws {
+        guard let table = try await catalogue.snapshot()[className] else { throw ParseError.objectNotFound }
+        let access = access(viewer)
+        try await checkWritable(objectId, table, access, [try access.decide(.update, on: table)], transaction)
+    }
 
     private func checkWritable(
         _ objectId: String, _ table: ClassSchema, _ access: Access, _ rows: [Access.Rows], _ transaction: Transaction?
