@@ -134,6 +134,13 @@ final class ServerProcess: Sendable {
     /// Ends a postmaster that outlived the program that started it, and waits until its backends are gone too. The
     /// folder's lock is held, so no other Hermes is using it.
     private func stopOrphan() throws {
+        try stopOrphanedPostmaster()
+        // A postmaster that was killed leaves this too. Its number may live on: as another program's, or as a zombie
+        // where nobody collects orphans, as in many containers; PostgreSQL would refuse to start.
+        unlink(socketFolder + "/.s.PGSQL.5432.lock")
+    }
+
+    private func stopOrphanedPostmaster() throws {
         guard let first = files.readFile(files.postmasterFile)?.split(separator: "\n").first,
             let processID = Int32(first), processID > 1
         else { return }

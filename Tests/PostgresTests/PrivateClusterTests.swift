@@ -63,11 +63,11 @@ import Testing
         try await withFolder { folder in
             mkdir(folder + "/closed", 0o700)
             let first = try await start(folder + "/closed/data")
-            try await blocking {
-                try first.execute("CREATE TABLE kept (id int)")
-                kill(first.processID, SIGKILL)
-            }
+            try await blocking { try first.execute("CREATE TABLE kept (id int)") }
+            // First let go: it would start its server again.
+            let orphan = first.processID
             first.abandon()
+            kill(orphan, SIGKILL)
             let second = try await start(folder + "/closed/data")
             try await blocking {
                 try second.execute("INSERT INTO kept VALUES (1)")
