@@ -22,6 +22,8 @@ struct Reply: Sendable {
 
     var isSuccess: Bool { status == 200 || status == 201 }
     var code: Int? { json["code"]?.number.map { Int($0) } }
+    /// Status and code, `400/107`.
+    var summary: String { code.map { "\(status)/\($0)" } ?? "\(status)" }
     var objectId: String? { json["objectId"]?.string }
     var sessionToken: String? { json["sessionToken"]?.string }
     var text: String { String(decoding: body, as: UTF8.self) }
@@ -97,7 +99,7 @@ func tally(_ results: [Result<Reply, any Error>]) -> [String: Int] {
     var counts: [String: Int] = [:]
     for result in results {
         switch result {
-        case .success(let reply): counts[reply.code.map { "\(reply.status)/\($0)" } ?? "\(reply.status)", default: 0] += 1
+        case .success(let reply): counts[reply.summary, default: 0] += 1
         case .failure(let error): counts["\(error)", default: 0] += 1
         }
     }

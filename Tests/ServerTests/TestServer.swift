@@ -1,4 +1,5 @@
 import Core
+import Foundation
 import Glibc
 import HTTP
 import Postgres
@@ -11,9 +12,10 @@ import Wire
 /// Servers under test, each with a client of its own, on one database of their own.
 struct TestServer {
     let loop: Loop
-    let database: TestDatabase
     let nodes: [Node]
     let clients: [Client]
+    /// The test's own way to the database.
+    let sql: Database
     /// The client of the first node.
     var client: Client { clients[0] }
 
@@ -21,8 +23,11 @@ struct TestServer {
     static let masterKey = "the master key of the tests"
 
     /// A database with the server's own classes.
-    static let template = TestDatabase.Template("server") { conninfo in
+    static let template = TestDatabase.Template("server") { try await fill($0) }
+
+    static func fill(_ conninfo: String) async throws {
         let worker = Worker(name: "migrate")
+        var failure: (any Error)?
         do {
             try await worker.run { _, loop in
                 let database = Database(loop: loop, configuration: DatabaseConfiguration(conninfo))
@@ -34,11 +39,9 @@ struct TestServer {
                     throw error
                 }
             }
-        } catch {
-            await worker.stop()
-            throw error
-        }
+        } catch { failure = error }
         await worker.stop()
+        if let failure { throw failure }
     }
 
     /// Object by object what the table of a class holds, asked with the master key.
@@ -50,15 +53,18 @@ struct TestServer {
 
 /// Starts `count` nodes on a new database, each on a free port with `workers` threads, and runs `body` on a worker of
 /// its own with a client for each; then stops all.
+///
+/// - Parameter conninfo: A database to use instead of a new one.
 func withServer(
-    nodes count: Int = 1, workers: Int = 1, database given: TestDatabase? = nil,
+    nodes count: Int = 1, workers: Int = 1, conninfo given: String? = nil,
     _ configure: @Sendable (inout Options) -> Void = { _ in },
     _ body: @Sendable (TestServer) async throws -> Void
 ) async throws {
     // A client that has gone must be an error of the write, not the end of the tests.
     SignalSource.ignoreBrokenPipes()
-    let database: TestDatabase
-    if let given { database = given } else { database = try await TestDatabase.make(template: TestServer.template) }
+    Log.shared.configure(level: .error, format: .text)
+    let database = given == nil ? try await TestDatabase.make(template: TestServer.template) : nil
+    let conninfo = given ?? database?.conninfo ?? ""
     var options = Options()
     options.appId = TestServer.appId
     options.masterKey = TestServer.masterKey
@@ -66,7 +72,7 @@ func withServer(
     options.drainTimeout = 5
     configure(&options)
     var nodes: [Node] = []
-    for _ in 0..<count { nodes.append(try makeNode(options, database, workers)) }
+    for index in 0..<count { nodes.append(try makeNode(index, options, conninfo, workers)) }
     let started = nodes
     let worker = Worker(name: "client")
     var failure: (any Error)?
@@ -75,18 +81,29 @@ func withServer(
         try await worker.run { _, loop in
             let clients = started.map { Client(loop, port: $0.port) }
             defer { clients.forEach { $0.close() } }
-            try await body(TestServer(loop: loop, database: database, nodes: started, clients: clients))
+            let sql = Database(loop: loop, configuration: DatabaseConfiguration(conninfo))
+            do {
+                try await body(TestServer(loop: loop, nodes: started, clients: clients, sql: sql))
+                await sql.close()
+            } catch {
+                await sql.close()
+                throw error
+            }
         }
     } catch {
         failure = error
     }
     for node in started { await node.drain() }
     await worker.stop()
+    withExtendedLifetime(database) {}
     if let failure { throw failure }
 }
 
-private func makeNode(_ options: Options, _ database: TestDatabase, _ workers: Int) throws -> Node {
-    var configuration = database.configuration
+func removeFolder(_ path: String) { try? FileManager.default.removeItem(atPath: path) }
+
+/// Its connections carry its name, `node0`, `node1`…, in pg_stat_activity.
+private func makeNode(_ index: Int, _ options: Options, _ conninfo: String, _ workers: Int) throws -> Node {
+    var configuration = DatabaseConfiguration(conninfo + " application_name=node\(index)")
     configuration.statementTimeout = .seconds(options.database.statementTimeout)
     configuration.waitBound = .seconds(options.database.waitTimeout)
     return try Node(options: options, database: configuration, workers: workers)
