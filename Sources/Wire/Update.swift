@@ -40,7 +40,7 @@ public struct Update: Sendable, Equatable {
 
 public enum ACLChange: Sendable, Equatable {
     case set(ACL)
-    /// `ACL: null` or `{"__op": "Delete"}`: public again.
+    /// `{"__op": "Delete"}`: public again. (`ACL: null` says nothing.)
     case delete
 }
 

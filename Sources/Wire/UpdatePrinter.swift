@@ -4,7 +4,7 @@ extension Update: CustomStringConvertible {
         var members = changes.map { (key: $0.path.description, value: $0.operation.json) }
         switch acl {
         case .set(let acl): members.append(("ACL", acl.json))
-        case .delete: members.append(("ACL", .null))
+        case .delete: members.append(("ACL", ["__op": "Delete"]))
         case nil: break
         }
         if let objectId { members.append(("objectId", objectId)) }

@@ -60,7 +60,7 @@ import Testing
                         ACL.Entry("*", read: true, write: false), ACL.Entry("role:m", read: true, write: true),
                     ])))
         #expect(try parse(#"{"ACL":{}}"#).acl == .set(ACL()))
-        #expect(try parse(#"{"ACL":null}"#).acl == .delete)
+        #expect(try parse(#"{"ACL":null}"#).acl == nil)
         #expect(try parse(#"{"ACL":{"__op":"Delete"}}"#).acl == .delete)
         #expect(try parse("{}").acl == nil)
     }
