@@ -152,6 +152,9 @@ public final class Rows {
         array(row, column) { String(decoding: $0, as: UTF8.self) }
     }
 
+    /// The elements of text[] or varchar[] where they lie, those that are NULL left out; valid as `bytes` says.
+    public func elements(_ row: Int, _ column: Int) -> ArrayElements { ArrayElements(bytes(row, column)) }
+
     /// float8[].
     public func doubleArray(_ row: Int, _ column: Int) -> [Double?] {
         array(row, column) { $0.count == 8 ? Double(bitPattern: $0.bigEndian(0, UInt64.self)) : 0 }

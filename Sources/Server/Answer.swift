@@ -19,7 +19,7 @@ struct Answer {
     init(status: Int = 200, headers: [(String, String)] = [], _ write: (inout JSONWriter) throws -> Void) rethrows {
         var out = JSONWriter()
         try write(&out)
-        self.init(status: status, headers: headers, body: out.bytes)
+        self.init(status: status, headers: headers, body: out.finish())
     }
 
     static let empty = Answer(body: Array("{}".utf8))

@@ -1,3 +1,4 @@
+import Glibc
 import Postgres
 import Schema
 import Wire
@@ -182,25 +183,34 @@ struct ObjectWriter {
         return Pointer(className: className, objectId: id)
     }
 
+    /// A list of objects spends much of its time here: principals are compared and written where they lie.
     private func writeACL(_ rows: Rows, _ row: Int, to out: inout JSONWriter) {
         guard !rows.isNull(row, 3) || !rows.isNull(row, 4) else { return }
-        let readers = rows.textArray(row, 3).compactMap { $0 }
-        let writers = rows.textArray(row, 4).compactMap { $0 }
+        let readers = rows.elements(row, 3)
+        let writers = rows.elements(row, 4)
         out.raw(",\"ACL\":{")
         var first = true
         for principal in readers {
             if !first { out.raw(",") }
             first = false
             out.string(principal)
-            out.raw(writers.contains(principal) ? ":{\"read\":true,\"write\":true}" : ":{\"read\":true}")
+            let writes = writers.contains { isSame($0, principal) }
+            out.raw(writes ? ":{\"read\":true,\"write\":true}" : ":{\"read\":true}")
         }
-        for principal in writers where !readers.contains(principal) {
+        for principal in writers where !readers.contains(where: { isSame($0, principal) }) {
             if !first { out.raw(",") }
             first = false
             out.string(principal)
             out.raw(":{\"write\":true}")
         }
         out.raw("}")
+    }
+
+    private func isSame(_ one: UnsafeRawBufferPointer, _ other: UnsafeRawBufferPointer) -> Bool {
+        guard one.count == other.count, let first = one.baseAddress, let second = other.baseAddress else {
+            return one.count == other.count
+        }
+        return memcmp(first, second, one.count) == 0
     }
 }
 
