@@ -5,7 +5,8 @@ import Core
 /// Reads gather during a turn of the loop and leave together at its end, dealt to the connections with the least in
 /// flight. On a connection whose first read has run for longer than `slowRead`, nothing follows: new reads go
 /// elsewhere, and those that are behind it already are sent once more elsewhere, the first outcome counts. So `read`
-/// is for statements without side effects.
+/// is for statements without side effects. Where everything is slow because the machine has too much to do, that would
+/// only add to it: in the long run at most one read in ten is sent once more.
 final class SharedPool: ConnectionOwner {
     private let loop: Loop
     private let configuration: DatabaseConfiguration
@@ -18,6 +19,9 @@ final class SharedPool: ConnectionOwner {
     private var isClosed = false
     private let slowRead: UInt64
     private let depthLimit = 256
+    /// How many reads may be sent once more now: what two full connections hold, then a tenth of the reads that end.
+    private var movesLeft: Double = 512
+    private let mostMoves: Double = 512
 
     init(loop: Loop, configuration: DatabaseConfiguration, buffer: ParameterBuffer) {
         self.loop = loop
@@ -170,14 +174,15 @@ final class SharedPool: ConnectionOwner {
             // Where it was sent last it may be about to run: each time it is given twice as long.
             !$0.isDone && !$0.isSlow && $0.onDone == nil && !$0.isInBacklog
                 && loop.now &- $0.since > slowRead << UInt64(min($0.moves, 10))
-        }
+        }.prefix(Int(movesLeft))
         guard !movable.isEmpty else { return }
+        movesLeft -= Double(movable.count)
         for command in movable {
             command.moves += 1
             command.since = loop.now
             command.isInBacklog = true
         }
-        backlog.prepend(contentsOf: movable)
+        backlog.prepend(contentsOf: Array(movable))
     }
 
     private func remove(_ connection: Connection) {
@@ -194,6 +199,7 @@ final class SharedPool: ConnectionOwner {
     func connection(_ connection: Connection, finished command: Command, _ outcome: Command.Outcome) {
         command.copies -= 1
         guard !command.isDone else { return }
+        movesLeft = min(movesLeft + 0.1, mostMoves)
         switch outcome {
         case .rows: break
         case .failed(let error, let wasStale):
