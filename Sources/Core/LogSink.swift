@@ -69,6 +69,10 @@ final class LogSink: @unchecked Sendable {
         pthread_mutex_lock(mutex)
         while true {
             while waiting.isEmpty { pthread_cond_wait(changed, mutex) }
+            // Woken for each line, this thread would take as much of the processor as what logs.
+            pthread_mutex_unlock(mutex)
+            usleep(5000)
+            pthread_mutex_lock(mutex)
             var lines = waiting
             waiting = []
             if dropped > 0 {
