@@ -9,7 +9,7 @@ public final class ClassSchema: Sendable {
     /// Index name → {field: direction}, as the schema API shows them.
     public let indexes: JSONObject
     /// The fields that have a column, in a stable order: default fields first, then by name.
-    public let columns: [(name: String, field: Field)]
+    public let columns: [Column]
     /// The Relation fields, with each one's member name as it is written.
     public let relations: [(name: String, label: [UInt8], target: String)]
 
@@ -20,7 +20,7 @@ public final class ClassSchema: Sendable {
         self.indexes = indexes
         columns = fields.filter {
             $0.value.hasColumn && !ClassSchema.rowFields.contains($0.key) && !(name == "_User" && $0.key == "password")
-        }.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+        }.sorted { $0.key < $1.key }.map { Column($0.key, $0.value) }
         relations = fields.sorted { $0.key < $1.key }.compactMap { name, field in
             guard case .relation(let target) = field.type else { return nil }
             return (name, Array(",\"\(name)\":".utf8), target)
@@ -29,6 +29,23 @@ public final class ClassSchema: Sendable {
 
     /// The fields that every row has; `columns` leaves them out.
     public static let rowFields: Set<String> = ["objectId", "createdAt", "updatedAt", "ACL"]
+
+    /// A field that has a column, with the forms of its name that every read needs.
+    public struct Column: Sendable {
+        public let name: String
+        public let field: Field
+        /// The name as an identifier in SQL.
+        public let identifier: String
+        /// The name as a member in JSON: `,"titulo":`
+        public let label: [UInt8]
+
+        init(_ name: String, _ field: Field) {
+            self.name = name
+            self.field = field
+            identifier = quoted(name)
+            label = Array(",\"\(name)\":".utf8)
+        }
+    }
 
     /// One field of a class.
     public struct Field: Sendable, Equatable {

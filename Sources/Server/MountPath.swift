@@ -1,24 +1,24 @@
 /// The path under which the API is served.
 struct MountPath {
-    private let segments: [Substring]
+    private let segments: [Substring.UTF8View]
 
-    init(_ path: String) { segments = path.split(separator: "/") }
+    init(_ path: String) { segments = MountPath.parts(path) }
 
     /// The segments of `path` behind the mount path, decoded; nil when it lies elsewhere. Empty segments do not count.
     func split(_ path: String) -> [String]? {
-        let parts = path.split(separator: "/")
-        guard parts.count > segments.count || parts.count == segments.count, parts.starts(with: segments) else {
-            return nil
-        }
+        let parts = MountPath.parts(path)
+        guard parts.starts(with: segments, by: { $0.elementsEqual($1) }) else { return nil }
         var rest: [String] = []
         for part in parts.dropFirst(segments.count) {
-            guard part.utf8.contains(UInt8(ascii: "%")) else {
-                rest.append(String(part))
+            guard part.contains(UInt8(ascii: "%")) else {
+                rest.append(String(Substring(part)))
                 continue
             }
-            guard let decoded = String(percentDecoding: part) else { return nil }
+            guard let decoded = String(percentDecoding: Substring(part)) else { return nil }
             rest.append(decoded)
         }
         return rest
     }
+
+    private static func parts(_ path: String) -> [Substring.UTF8View] { path.utf8.split(separator: UInt8(ascii: "/")) }
 }

@@ -122,6 +122,8 @@ struct Access {
             byPointer.reduce(into: base ?? []) { all, entry in if base == nil { all.formUnion(entry.fields) } }
         }
 
+        var isEmpty: Bool { base?.isEmpty ?? true && byPointer.isEmpty }
+
         static let none = ProtectedFields(base: nil, byPointer: [])
     }
 

@@ -101,24 +101,39 @@ struct ReadSQL {
     }
 
     private func select(_ selection: FieldSelection, of table: TableReference) -> ([ResultSet.Column], String) {
-        var expressions = ["objectId", "createdAt", "updatedAt", "_rperm", "_wperm"].map(table.column)
+        let alias = table.alias
+        var text = ""
+        text.reserveCapacity(96 + 24 * table.schema.columns.count)
+        text += "\(alias).\"objectId\", \(alias).\"createdAt\", \(alias).\"updatedAt\", "
+        text += "\(alias).\"_rperm\", \(alias).\"_wperm\""
         var columns: [ResultSet.Column] = []
+        columns.reserveCapacity(table.schema.columns.count)
         let protected = access.protectedFields(of: table.schema)
-        for (name, field) in table.schema.columns where selection.shows(name) {
-            guard
-                let expression = access.readable(
-                    name, protected, of: table, ownRowsShowAll: options.ownersSeeProtectedFields, sql)
-            else { continue }
-            columns.append(ResultSet.Column(name: name, type: field.type, index: expressions.count))
-            expressions.append(expression)
+        // Most classes hide nothing: this is built for every read.
+        let hidesNothing = protected.isEmpty && table.schema.name != "_User"
+        for column in table.schema.columns where selection.shows(column.name) {
+            if hidesNothing {
+                text += ", "
+                text += alias
+                text += "."
+                text += column.identifier
+            } else {
+                guard
+                    let expression = access.readable(
+                        column.name, protected, of: table, ownRowsShowAll: options.ownersSeeProtectedFields, sql)
+                else { continue }
+                text += ", \(expression)"
+            }
+            columns.append(ResultSet.Column(column, index: ResultSet.firstColumn + columns.count))
         }
         if access.viewer.key == .maintenance, table.schema.name == "_User" {
             for (name, type) in DefaultFields.hiddenUserFields {
-                columns.append(ResultSet.Column(name: name, type: type, index: expressions.count))
-                expressions.append(table.column(name))
+                columns.append(
+                    ResultSet.Column(name: name, type: type, index: ResultSet.firstColumn + columns.count))
+                text += ", \(table.column(name))"
             }
         }
-        return (columns, expressions.joined(separator: ", "))
+        return (columns, text)
     }
 
     private func relations(_ schema: ClassSchema) -> [(label: [UInt8], target: String)] {

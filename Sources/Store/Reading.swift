@@ -12,7 +12,7 @@ public struct Found {
     public func write(to out: inout JSONWriter) {
         out.raw("{\"results\":[")
         if let set = resultSet {
-            out.reserve(set.count * 256)
+            out.reserve(set.rows.memorySize)
             let writer = ObjectWriter(fileURLPrefix: fileURLPrefix)
             for row in 0..<set.count {
                 if row > 0 { out.raw(",") }

@@ -17,6 +17,13 @@ final class ResultSet {
             self.index = index
             label = Array(",\"\(name)\":".utf8)
         }
+
+        init(_ column: ClassSchema.Column, index: Int) {
+            name = column.name
+            type = column.field.type
+            label = column.label
+            self.index = index
+        }
     }
 
     let className: String
