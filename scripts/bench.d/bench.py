@@ -108,7 +108,7 @@ def wrk(port, file, clients, seconds):
     done = subprocess.run(
         ["wrk", "-t", str(min(clients, 2)), "-c", str(clients), "-d", f"{seconds}s", "--timeout", "60s",
          "-s", str(Path(__file__).with_name("load.lua")), f"http://127.0.0.1:{port}"],
-        env={**os.environ, "REQUESTS": str(file)}, capture_output=True, text=True)
+        env={**os.environ, "REQUESTS": str(file)}, capture_output=True, text=True, start_new_session=True)
     lines = [line for line in done.stdout.splitlines() if line.startswith('{"requests"')]
     if done.returncode or not lines:
         stop(f"wrk: {done.stdout}{done.stderr}")
@@ -126,7 +126,7 @@ def pgbench(database, scripts, clients, seconds):
         command += ["-f", str(file)]
         for variable in variables:
             command += ["-D", variable]
-    done = subprocess.run([*command, database], capture_output=True, text=True)
+    done = subprocess.run([*command, database], capture_output=True, text=True, start_new_session=True)
     match = re.search(r"^tps = ([\d.]+)", done.stdout, re.M)
     if done.returncode or not match:
         stop(f"pgbench: {done.stdout}{done.stderr}")

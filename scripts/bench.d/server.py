@@ -31,9 +31,11 @@ class Program:
 
     def __init__(self, command, environment=None, log=None):
         self.began = time.perf_counter()
+        # In a session of its own, as all are that are measured, and PostgreSQL's processes are anyway: Linux may deal
+        # out the processor by session.
         self.process = subprocess.Popen(
             command, env={**os.environ, **(environment or {})}, stdout=log or subprocess.DEVNULL,
-            stderr=subprocess.STDOUT)
+            stderr=subprocess.STDOUT, start_new_session=True)
 
     def wait_ready(self, port, path, patience=60):
         """Milliseconds from the start of the process to its first answer."""
