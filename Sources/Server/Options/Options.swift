@@ -53,7 +53,8 @@ public struct Options: Sendable {
 
     // MARK: limits
     public var defaultLimit = 100
-    public var maxLimit: Int?
+    /// A find is held in memory until it is written: without a bound one request could take all of it.
+    public var maxLimit: Int? = 10_000
     public var maxUploadSize = ByteCount(20 << 20)
     public var requestComplexity = RequestComplexity()
     public var rateLimit: [RateLimit] = []
