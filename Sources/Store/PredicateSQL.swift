@@ -140,7 +140,10 @@ struct PredicateSQL {
             guard type != .geoPoint, type != .polygon, type != .object, type != .bytes else { return "false" }
             return literal(value, for: type).map { "\(column) \(sign) \($0)" } ?? "false"
         case .json(let expression):
-            return jsonComparison(expression, sign, value)
+            let alone = jsonComparison(expression, sign, value)
+            guard alone != "false" else { return alone }
+            return "(\(alone) OR jsonb_typeof(\(expression)) = 'array' AND EXISTS ("
+                + "SELECT FROM jsonb_array_elements(\(expression)) e WHERE \(jsonComparison("e", sign, value))))"
         }
     }
 
@@ -187,6 +190,9 @@ struct PredicateSQL {
                     + "WHERE e IN (SELECT jsonb_array_elements(\(list)))))")
         case .column(let column, .array):
             guard !values.isEmpty else { break }
+            if values.contains(where: { if case .array = $0 { true } else { false } }) {
+                conditions.append("\(column) IN (SELECT jsonb_array_elements(\(jsonbList(values))))")
+            }
             conditions.append(
                 "EXISTS (SELECT FROM jsonb_array_elements(\(column)) e "
                     + "WHERE e IN (SELECT jsonb_array_elements(\(jsonbList(values)))))")
@@ -226,6 +232,7 @@ struct PredicateSQL {
             if case .null = value { return "\(column) @> '[null]'::jsonb" }
             return hasElement(column, value)
         case .json(let expression):
+            guard case .null = value else { return equality(operand, value, of: table) }
             return "(jsonb_typeof(\(expression)) = 'array' AND \(hasElement(expression, value)))"
         default: return equality(operand, value, of: table)
         }

@@ -148,7 +148,9 @@ struct ReadSQL {
             for part in parts { if let found = try nearest(part, of: table) { return found } }
             return nil
         case .field(let path, .nearSphere(let centre, _)):
-            guard case .column(let column, .geoPoint) = Operand(path, of: table, sql) else { return nil }
+            guard !path.isDotted, case .column(let column, .geoPoint) = Operand(path, of: table, sql) else {
+                return nil
+            }
             return GeoSQL(sql: sql).distance(column, centre)
         default: return nil
         }
@@ -161,6 +163,7 @@ struct ReadSQL {
             for part in parts { if let found = try relevance(part, of: table) { return found } }
             return nil
         case .field(let path, .text(let search)):
+            guard !path.isDotted, case .column(_, .string) = Operand(path, of: table, sql) else { return nil }
             return try TextSearchSQL(search).score(Operand(path, of: table, sql), sql) + " DESC"
         default: return nil
         }

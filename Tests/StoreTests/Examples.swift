@@ -20,7 +20,8 @@ enum Forum {
         return SchemaSnapshot(version: 1, classes: ["Temas": temas, "Foros": foros, "_User": users])
     }
 
-    static func table(_ name: String, _ fields: [String: FieldType], _ permissions: String? = nil) throws -> ClassSchema {
+    static func table(_ name: String, _ fields: [String: FieldType], _ permissions: String? = nil) throws -> ClassSchema
+    {
         var all = DefaultFields.of(name).mapValues { ClassSchema.Field($0) }
         for (field, type) in fields { all[field] = ClassSchema.Field(type) }
         let given = try permissions.map(object)
@@ -42,7 +43,8 @@ struct Built: Equatable {
         let access = Access(viewer: .master, sanitizesErrors: true)
         let table = TableReference(schema: try #require(schema["Temas"]), alias: sql.alias())
         let text = try PredicateSQL(sql: sql, access: access, schema: schema).condition(
-            try Predicate.parse(try Forum.object(condition), now: Timestamp(milliseconds: 1_704_067_200_000)), on: table)
+            try Predicate.parse(try Forum.object(condition), now: Timestamp(milliseconds: 1_704_067_200_000)), on: table
+        )
         return Built(text: text, parameters: sql.parameters)
     }
 

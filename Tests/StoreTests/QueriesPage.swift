@@ -25,7 +25,8 @@ enum QueriesPage {
         page += "\n## Whole finds\n"
         for find in finds {
             page += "\n\(find.about)\n"
-            page += try entry(find.parameters, Built.find(find.parameters, as: find.viewer, permissions: find.permissions))
+            page += try entry(
+                find.parameters, Built.find(find.parameters, as: find.viewer, permissions: find.permissions))
         }
         page += "\n## Creates\n"
         for body in creates { page += try entry(body, Built.create(body)) }
@@ -50,7 +51,8 @@ enum QueriesPage {
         if let json { entry += "```json\n\(json)\n```\n" }
         entry += "```sql\n\(built.text)\n```\n"
         if !built.parameters.isEmpty {
-            entry += built.parameters.enumerated().map { "`$\($0 + 1)` = `\(shown($1))`" }.joined(separator: ", ") + "\n"
+            entry +=
+                built.parameters.enumerated().map { "`$\($0 + 1)` = `\(shown($1))`" }.joined(separator: ", ") + "\n"
         }
         return entry
     }
@@ -193,7 +195,8 @@ enum QueriesPage {
         #"{"etiquetas": {"__op": "Remove", "objects": ["a"]}}"#, #"{"datos.a.b": 3}"#,
         #"{"datos.a": {"__op": "Delete"}}"#, #"{"datos.n": {"__op": "Increment", "amount": 1}}"#,
         #"{"datos.lista": {"__op": "AddUnique", "objects": [1]}}"#,
-        #"{"lugar": {"__type": "GeoPoint", "latitude": 43, "longitude": -7.5}}"#, #"{"ACL": {"role:mods": {"read": true, "write": true}}}"#,
+        #"{"lugar": {"__type": "GeoPoint", "latitude": 43, "longitude": -7.5}}"#,
+        #"{"ACL": {"role:mods": {"read": true, "write": true}}}"#,
         #"{"ACL": {"__op": "Delete"}}"#,
     ]
 }

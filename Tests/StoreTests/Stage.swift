@@ -1,0 +1,186 @@
+import Core
+import Postgres
+import Schema
+import TestSupport
+import Wire
+
+@testable import Accounts
+@testable import Store
+
+extension TestDatabase.Template {
+    /// With all of the server's own classes.
+    static let migrated = TestDatabase.Template("store") { conninfo in
+        let worker = Worker(name: "template")
+        try await worker.run { _, loop in
+            let database = Database(loop: loop, configuration: DatabaseConfiguration(conninfo))
+            _ = try await Migrator().run(database)
+            await database.close()
+        }
+        await worker.stop()
+    }
+}
+
+/// A store that worlds are written to, one after another.
+final class Stage {
+    let store: Store
+    let accounts: Accounts
+    private var installed: [String] = []
+
+    init(_ database: Database) {
+        let catalogue = Catalogue(
+            database: database, cache: SchemaCache(), serverProtectedFields: ["_User": JSONObject([("*", ["email"])])])
+        store = Store(catalogue: catalogue, database: database, options: StoreOptions())
+        accounts = Accounts(store: store, options: AccountOptions(), cache: ViewerCache())
+    }
+
+    // MARK: writing
+
+    /// Writes a world in place of what is there.
+    func install(_ world: World) async throws {
+        for name in installed {
+            try await store.purge(name)
+            try await store.catalogue.delete(name)
+        }
+        for name in ["_User", "_Role"] { try await store.purge(name) }
+        installed = []
+        for table in world.classes where table.name != "_User" {
+            installed.append(table.name)
+            _ = try await store.catalogue.create(
+                table.name, SchemaRequest(fields: Stage.fields(table), permissions: table.permissions))
+        }
+        for row in world.rows { try await write(row, world) }
+        for role in world.roles {
+            try await create("_Role", role.name, JSONObject([("name", .string(role.name)), ("ACL", [:])]), role)
+        }
+    }
+
+    /// Gives the classes their permissions.
+    func permit(_ world: World) async throws {
+        for table in world.classes where table.permissions != nil {
+            _ = try await store.catalogue.update(table.name, SchemaRequest(permissions: table.permissions))
+        }
+    }
+
+    private static func fields(_ table: World.Class) -> JSONObject {
+        JSONObject(
+            table.fields.map { name, type in
+                var definition = JSONObject([("type", .string(type.name))])
+                if let target = type.targetClass { definition["targetClass"] = .string(target) }
+                return (name, .object(definition))
+            })
+    }
+
+    private func write(_ row: World.Row, _ world: World) async throws {
+        var body = JSONObject(row.fields.map { ($0.name, $0.value) })
+        for (field, ids) in row.related {
+            guard case .relation(let target)? = world[row.className]?.type(field) else { continue }
+            body[field] = ["__op": "AddRelation", "objects": .array(ids.map { World.pointer(target, $0) })]
+        }
+        if let acl = row.acl { body["ACL"] = .object(acl) }
+        try await create(row.className, row.id, body, nil)
+    }
+
+    private func create(_ className: String, _ id: String, _ body: JSONObject, _ role: World.Role?) async throws {
+        var body = body
+        if let role {
+            for (field, target, ids) in [("users", "_User", role.users), ("roles", "_Role", role.roles)]
+            where !ids.isEmpty {
+                body[field] = ["__op": "AddRelation", "objects": .array(ids.map { World.pointer(target, $0) })]
+            }
+        }
+        var server = ServerSide()
+        server.objectId = id
+        _ = try await store.create(className, try Update.parse(body, creating: true), as: .master, server: server)
+    }
+
+    // MARK: asking
+
+    func viewer(_ asker: Asker) async throws -> Viewer {
+        switch asker {
+        case .anonymous: .anonymous
+        case .master: .master
+        case .user(let id): try await accounts.viewer(userId: id, session: nil, installationId: nil)
+        }
+    }
+
+    /// What the store answers. Errors that are no refusals are thrown on.
+    func answer(_ question: Question, _ viewer: Viewer) async throws -> Model.Answer {
+        do {
+            switch question.kind {
+            case .find:
+                let query = try Query.parse(className: question.className, parameters: question.parameters.members)
+                let found = try await store.find(query, as: viewer)
+                var out = JSONWriter()
+                found.write(to: &out)
+                return .value(try JSONParser.parse(out.bytes))
+            case .get(let id):
+                let query = try Query.parseGet(
+                    className: question.className, objectId: id, parameters: question.parameters.members)
+                let found = try await store.get(query, objectId: id, as: viewer)
+                var out = JSONWriter()
+                found.write(to: &out)
+                return .value(try JSONParser.parse(out.bytes))
+            case .distinct(let field):
+                let query = try Query.parse(className: question.className, parameters: question.parameters.members)
+                return .value(.array(try await store.distinct(FieldPath(field: field), query, as: viewer)))
+            }
+        } catch let error as ParseError {
+            return .refused([error.code ?? 0])
+        }
+    }
+
+    /// How the store's answer differs from the model's; nil where it does not.
+    func differs(_ world: World, _ asker: Asker, _ question: Question) async throws -> String? {
+        let expected = Model(world, asker).answer(question)
+        let got: Model.Answer
+        do { got = try await answer(question, try await viewer(asker)) } catch {
+            return "the store fails: \(error)"
+        }
+        switch (expected, got) {
+        case (.refused(let codes), .refused(let code)) where code.isSubset(of: codes): return nil
+        case (.value(let one), .value(let other)):
+            let isOrdered = question.parameters["order"] != nil
+            let (one, other) = (Stage.comparable(one, isOrdered), Stage.comparable(other, isOrdered))
+            if one == other { return nil }
+            return "the model says \(one)\nthe store says \(other)"
+        default: return "the model says \(expected)\nthe store says \(got)"
+        }
+    }
+
+    /// Without the dates, which the database gives; in one order where none was asked for.
+    private static func comparable(_ json: JSON, _ isOrdered: Bool) -> JSON {
+        switch json {
+        case .object(let object):
+            guard let results = object["results"]?.array else { return undated(json) }
+            var answer = object
+            let rows = results.map(undated)
+            answer["results"] = .array(isOrdered ? rows : sorted(rows))
+            return .object(answer)
+        case .array(let values): return .array(sorted(values))
+        default: return json
+        }
+    }
+
+    private static func sorted(_ values: [JSON]) -> [JSON] {
+        values.map { (key: $0.object?["objectId"]?.string ?? canonical($0), value: $0) }
+            .sorted { Array($0.key.utf8).lexicographicallyPrecedes(Array($1.key.utf8)) }.map(\.value)
+    }
+
+    private static func canonical(_ json: JSON) -> String {
+        guard let object = json.object else { return json.description }
+        return object.members.map { "\($0.key):\(canonical($0.value))" }.sorted().joined(separator: ",")
+    }
+
+    private static func undated(_ json: JSON) -> JSON {
+        switch json {
+        case .array(let elements): return .array(elements.map(undated))
+        case .object(let object):
+            return .object(
+                JSONObject(
+                    object.members.filter { $0.key != "createdAt" && $0.key != "updatedAt" }.map {
+                        ($0.key, undated($0.value))
+                    }))
+        default: return json
+        }
+    }
+}

@@ -1,0 +1,101 @@
+import Wire
+
+/// Everything that a differential test writes before it asks: as data, so that it can be generated and shrunk.
+struct World {
+    struct Class {
+        var name: String
+        var fields: [(name: String, type: FieldType)]
+        /// nil: the class is made without permissions.
+        var permissions: JSONObject?
+
+        func type(_ field: String) -> FieldType? {
+            if field == "objectId" { return .string }
+            return fields.first { $0.name == field }?.type
+        }
+    }
+
+    struct Row {
+        var className: String
+        var id: String
+        /// As clients write them; Relation fields apart.
+        var fields: [(name: String, value: JSON)]
+        var related: [(field: String, ids: [String])] = []
+        /// nil: public.
+        var acl: JSONObject?
+
+        func value(_ field: String) -> JSON? {
+            if field == "objectId" { return .string(id) }
+            return fields.first { $0.name == field }?.value
+        }
+    }
+
+    struct Role {
+        var name: String
+        var users: [String]
+        /// Names of the roles whose members have this one too.
+        var roles: [String]
+    }
+
+    var classes: [Class]
+    var rows: [Row]
+    var roles: [Role]
+
+    subscript(name: String) -> Class? { classes.first { $0.name == name } }
+    func rows(of className: String) -> [Row] { rows.filter { $0.className == className } }
+
+    static let users = ["anaanaanaa", "betobetobe", "carocaroca", "davedaveda"]
+    static let roleNames = ["mods", "socios", "jefes"]
+    /// `_User`, with what the server's configuration protects by default.
+    static let userClass = Class(
+        name: "_User", fields: [("username", .string), ("email", .string)],
+        permissions: nil)
+
+    static func pointer(_ className: String, _ id: String) -> JSON {
+        ["__type": "Pointer", "className": .string(className), "objectId": .string(id)]
+    }
+}
+
+/// Who asks.
+enum Asker: Equatable {
+    case anonymous, master
+    case user(String)
+}
+
+/// One request to read.
+struct Question {
+    enum Kind: Equatable {
+        case find
+        case get(String)
+        case distinct(String)
+    }
+
+    var kind: Kind
+    var className: String
+    /// where, order, limit, skip, count, keys, excludeKeys, include, includeAll: as a client sends them.
+    var parameters: JSONObject
+
+    var condition: JSONObject { parameters["where"]?.object ?? JSONObject() }
+}
+
+extension World: CustomStringConvertible {
+    var description: String {
+        var lines: [String] = []
+        for table in classes {
+            let fields = table.fields.map { "\($0.name) \($0.type)" }.joined(separator: ", ")
+            lines.append("class \(table.name) (\(fields))")
+            if let permissions = table.permissions { lines.append("  \(JSON.object(permissions))") }
+        }
+        for role in roles { lines.append("role \(role.name): users \(role.users), roles \(role.roles)") }
+        for row in rows {
+            let fields = row.fields.map { "\($0.name): \($0.value)" } + row.related.map { "\($0.field) → \($0.ids)" }
+            lines.append(
+                "\(row.className) \(row.id) {\(fields.joined(separator: ", "))} "
+                    + (row.acl.map { "ACL \(JSON.object($0))" } ?? "public"))
+        }
+        return lines.joined(separator: "\n")
+    }
+}
+
+extension Question: CustomStringConvertible {
+    var description: String { "\(kind) \(className) \(JSON.object(parameters))" }
+}
