@@ -361,10 +361,11 @@ struct PredicateSQL {
         var conditions = [try condition(query.predicate, on: table)]
         if let readable = access.condition(.read, rows, on: table, sql) { conditions.append(readable) }
         let selected = column(table)
-        conditions.append("\(selected) IS NOT NULL")
+        let limit = [query.limit, subqueryLimit].compactMap { $0 }.min()
+        // A page counts the objects that lack the column too; elsewhere it is quicker without them.
+        if limit == nil, query.skip == 0 { conditions.append("\(selected) IS NOT NULL") }
         var text =
             "SELECT \(selected) FROM \(quoted(target.name)) \(table.alias) WHERE \(conditions.joined(separator: " AND "))"
-        let limit = [query.limit, subqueryLimit].compactMap { $0 }.min()
         if limit != nil || query.skip > 0 {
             text += try OrderSQL(sql: sql).clause(query.order, on: table, alwaysOrdered: true)
             if let limit { text += " LIMIT \(sql.bind(.int(Int64(limit)), "bigint"))" }
