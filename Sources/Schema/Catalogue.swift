@@ -182,6 +182,7 @@ public final class Catalogue {
                 }
             }
             if existing == nil {
+                try CatalogueChecks.isNoJoinTable(className)
                 try await transaction.createTable(className, all)
             } else if added.isEmpty {
                 return .nothing
@@ -201,6 +202,7 @@ public final class Catalogue {
         try Names.checkClass(className)
         let changed = try await change(className) { existing, transaction in
             guard existing == nil else { throw ParseError(103, "Class \(className) already exists.") }
+            try CatalogueChecks.isNoJoinTable(className)
             var fields = DefaultFields.of(className).mapValues { ClassSchema.Field($0) }
             for (name, definition) in request.fields.members {
                 try CatalogueChecks.newFieldName(name, of: className)
@@ -324,6 +326,12 @@ public enum SchemaMismatch {
 }
 
 enum CatalogueChecks {
+    /// The table of a relation is made and filled by writes to the relation, never as a class of its own.
+    static func isNoJoinTable(_ className: String) throws(ParseError) {
+        guard Names.isJoinClass(className) else { return }
+        throw ParseError(103, "\(className) cannot be written to. Add to the relation, or remove from it, instead.")
+    }
+
     static func newFieldName(_ name: String, of className: String) throws(ParseError) {
         if DefaultFields.of(className)[name] != nil {
             throw ParseError(136, "field \(name) cannot be added")
