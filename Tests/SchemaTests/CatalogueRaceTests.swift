@@ -1,0 +1,119 @@
+import Core
+import Postgres
+import Schema
+import TestSupport
+import Testing
+import Wire
+
+/// Many clients, on one node or several, change the schema at once.
+@Suite struct CatalogueRaceTests {
+    @Test func manyTasksThatMakeTheSameClassAtOnceMakeOne() async throws {
+        try await TestDatabase.make(template: .catalogue).withDatabase { _, database in
+            let catalogue = Catalogue(database: database, cache: SchemaCache())
+            let results = await database.loop.concurrently(50) { _ in
+                try await catalogue.ensure("Temas", fields: ["titulo": .string])
+            }
+            #expect(results.allSatisfy { (try? $0.get())?["Temas"]?.fields["titulo"]?.type == .string })
+            let classes = try await database.read("SELECT count(*) FROM \"_SCHEMA\" WHERE \"className\" = 'Temas'")
+            #expect(classes.int(0, 0) == 1)
+        }
+    }
+
+    @Test func twoNodesThatAddTheSameFieldOfOneTypeBothSucceed() async throws {
+        try await twoNodes { one, other in
+            _ = try await one.ensure("Temas", fields: [:])
+            let results = await one.database.loop.concurrently(20) { number in
+                try await (number % 2 == 0 ? one : other).ensure("Temas", fields: ["votos": .number])
+            }
+            #expect(results.allSatisfy { (try? $0.get())?["Temas"]?.fields["votos"]?.type == .number })
+        }
+    }
+
+    @Test func ofTwoTypesForOneFieldOneWinsAndTheOthersAreToldSo() async throws {
+        try await twoNodes { one, other in
+            _ = try await one.ensure("Temas", fields: [:])
+            let results = await one.database.loop.concurrently(20) { number in
+                try await (number % 2 == 0 ? one : other).ensure(
+                    "Temas", fields: ["votos": number % 2 == 0 ? .number : .string])
+            }
+            let winner = try await one.reload()["Temas"]?.fields["votos"]?.type
+            #expect(winner == .number || winner == .string)
+            for (number, result) in results.enumerated() {
+                let type: FieldType = number % 2 == 0 ? .number : .string
+                switch result {
+                case .success: #expect(type == winner)
+                case .failure(let error):
+                    #expect((error as? ParseError)?.code == 111)
+                    #expect(type != winner)
+                }
+            }
+        }
+    }
+
+    @Test func aChangeOnOneNodeIsSeenByTheOtherWithinATenthOfASecond() async throws {
+        try await twoNodes { one, other in
+            one.follow()
+            other.follow()
+            let listening = try await eventually(one.database.loop) {
+                one.database.isListening && other.database.isListening
+            }
+            #expect(listening)
+            _ = try await other.snapshot()
+            for number in 0..<10 {
+                let name = "campo\(number)"
+                _ = try await one.ensure("Temas", fields: [name: .string])
+                let start = ContinuousClock.now
+                while try await other.snapshot()["Temas"]?.fields[name] == nil, start.duration(to: .now) < .seconds(5) {
+                    try await one.database.loop.sleep(nanoseconds: 1_000_000)
+                }
+                #expect(start.duration(to: .now) < .milliseconds(100))
+            }
+        }
+    }
+
+    @Test func aNodeThatHearsNothingAsksTheDatabase() async throws {
+        try await twoNodes { one, other in
+            // Neither follows: each knows that it can't be sure of its cache.
+            _ = try await other.snapshot()
+            #expect(!other.database.isListening)
+            for number in 0..<5 {
+                _ = try await one.ensure("Temas", fields: ["campo\(number)": .string])
+                let seen = try await other.snapshot()["Temas"]?.fields["campo\(number)"]
+                #expect(seen != nil)
+            }
+            try await one.delete("Temas")
+            let gone = try await other.snapshot()["Temas"]
+            #expect(gone == nil)
+        }
+    }
+
+    /// Two nodes on one database: each with its own connections and its own cache.
+    private func twoNodes(_ body: @Sendable (Catalogue, Catalogue) async throws -> Void) async throws {
+        let shared = try await TestDatabase.make(template: .catalogue)
+        try await shared.withDatabase { _, database in
+            let second = Database(loop: database.loop, configuration: shared.configuration)
+            do {
+                try await body(
+                    Catalogue(database: database, cache: SchemaCache()),
+                    Catalogue(database: second, cache: SchemaCache()))
+            } catch {
+                await second.close()
+                throw error
+            }
+            await second.close()
+        }
+    }
+}
+
+extension TestDatabase.Template {
+    /// With the server's own classes.
+    static let catalogue = TestDatabase.Template("catalogue") { conninfo in
+        let worker = Worker(name: "template")
+        try await worker.run { _, loop in
+            let database = Database(loop: loop, configuration: DatabaseConfiguration(conninfo))
+            _ = try await Migrator().run(database)
+            await database.close()
+        }
+        await worker.stop()
+    }
+}
