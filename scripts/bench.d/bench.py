@@ -230,6 +230,7 @@ def measure(hermes, hello_port, chosen, options):
                         row["base"] = pgbench(hermes.database, operation.scripts, clients, seconds)
                     else:
                         row["base"] = bcrypt(clients, seconds)
+                    hermes.program.settle()
                 rounds.setdefault((operation.key, clients), []).append(row)
         hermes.sql("VACUUM ANALYZE")
     return rounds, most

@@ -63,6 +63,16 @@ class Program:
         fields = Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
+    def settle(self, patience=60):
+        """Waits until it has nothing left to do: passwords of clients that are gone are still being hashed, say."""
+        before, until = self.cpu_seconds, time.monotonic() + patience
+        while time.monotonic() < until:
+            time.sleep(0.2)
+            now = self.cpu_seconds
+            if now - before < 0.03:
+                return
+            before = now
+
     def end(self):
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
