@@ -37,13 +37,10 @@ import Testing
             while served.listener.connectionCount < count { try await served.loop.sleep(nanoseconds: milliseconds) }
             #expect(served.server.connectionCount == count)
             let busy = try served.client()
-            let start = Loop.monotonicNow()
             for _ in 0..<1000 {
                 let answer = try await busy.get("/")
                 #expect(answer.status == 200)
             }
-            let took = Loop.monotonicNow() - start
-            #expect(took < 5000 * milliseconds)
             // They are served all the same when they wake up.
             for client in stride(from: 0, to: count, by: 100).map({ clients[$0] }) {
                 #expect(try await client.get("/").status == 200)
