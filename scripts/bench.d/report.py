@@ -60,7 +60,7 @@ This page and its chart are made by `scripts/bench` ({result['date']}; {result['
 memory, shared by Hermes, PostgreSQL and the load generator; Hermes {result['hermes']}, PostgreSQL
 {result['postgresql']}, Swift {result['swift']}). Median of {result['rounds']} rounds of {result['seconds']} s, all of
 them taking turns in one run; the ratio is the median of the rounds' ratios. The machine's load average was
-{result['load']:.1f} at the end: where it is far above what {result['cores']} cores do, other programs were running, and only the ratios say much.
+{result['load']:.1f} at the end: where it is far above what {result['cores']} cores do, other programs were running, and the figures say little.
 
 ![Hermes beside PostgreSQL alone](benchmarks.svg)
 
