@@ -67,6 +67,7 @@ let package = Package(
         tests("WireTests", ["Wire"], resources: [.copy("Corpus")]),
         tests("SchemaTests", ["Core", "Postgres", "Schema", "Wire", "TestSupport"]),
         tests("StoreTests", ["Core", "Postgres", "Wire", "Schema", "Store", "Accounts", "TestSupport"]),
+        tests("AccountsTests", ["Accounts", "Wire"]),
         tests("OptionsTests", ["Server", "Wire"]),
         tests(
             "ServerTests",

@@ -47,7 +47,7 @@ extension Accounts {
         default: throw Accounts.refused
         }
         let hash = rows.count > 0 ? rows.optionalString(0, 1) : nil
-        let isRight = await Passwords.verify(password, hash ?? Passwords.nobody)
+        let isRight = try await Passwords.verify(password, hash ?? Passwords.nobody)
         guard isRight, hash != nil else { throw Accounts.refused }
         // Locked out by the master key: the ACL names nobody.
         let isLocked =

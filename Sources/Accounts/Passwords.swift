@@ -1,6 +1,8 @@
 import CCrypt
 import Glibc
 import Store
+import Synchronization
+import Wire
 
 /// bcrypt, as libxcrypt computes it: off the workers' threads, since one hash takes tens of milliseconds.
 ///
@@ -10,9 +12,8 @@ public enum Passwords {
     public static let cost: UInt = 10
 
     /// A `$2b$` hash of `password` under a new salt.
-    public static func hash(_ password: String) async -> String? {
-        // A detached task runs on Swift's own pool: the tasks of a worker would stay on the worker's thread.
-        await Task.detached {
+    public static func hash(_ password: String) async throws -> String? {
+        try await offWorkers {
             let random = Random.bytes(16)
             let setting = random.withUnsafeBytes { random -> String? in
                 let salt = crypt_gensalt_ra("$2b$", cost, random.baseAddress, Int32(random.count))
@@ -20,15 +21,33 @@ public enum Passwords {
                 return salt.map { String(cString: $0) }
             }
             return setting.flatMap { compute(password, $0) }
-        }.value
+        }
     }
 
     /// Whether `password` is the one that `hash` (`$2a$`, `$2b$`, `$2y$`) was made of; takes as long whatever the answer.
-    public static func verify(_ password: String, _ hash: String) async -> Bool {
-        await Task.detached {
+    public static func verify(_ password: String, _ hash: String) async throws -> Bool {
+        try await offWorkers {
             guard let computed = compute(password, hash) else { return false }
             return isEqual(computed, hash)
-        }.value
+        }
+    }
+
+    /// Hashes that are computed or wait for it, in this process, at most: some ten seconds' work of two cores. Past
+    /// it a log-in is answered with 503, so that a flood of them does not grow without end.
+    static let maximumWaiting = 256
+    private static let waiting = Atomic<Int>(0)
+
+    private static func offWorkers<Result: Sendable>(
+        _ body: @escaping @Sendable () -> Result
+    ) async throws -> Result {
+        let now = waiting.wrappingAdd(1, ordering: .relaxed).newValue
+        defer { waiting.wrappingSubtract(1, ordering: .relaxed) }
+        guard now <= maximumWaiting else {
+            throw ParseError(
+                1, "Too many passwords are being checked. Try again in a moment.", status: 503, retryAfter: 2)
+        }
+        // A detached task runs on Swift's own pool: the tasks of a worker would stay on the worker's thread.
+        return await Task.detached(operation: body).value
     }
 
     /// A hash that no password has, to compute against where there is no user, so that the time tells nothing.

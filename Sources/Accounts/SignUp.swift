@@ -105,7 +105,7 @@ extension Accounts {
 
     func columns(password: String?) async throws -> [ServerColumn] {
         guard let password else { return [] }
-        guard let hash = await Passwords.hash(password) else {
+        guard let hash = try await Passwords.hash(password) else {
             throw ParseError(1, "The password could not be hashed.")
         }
         return [
