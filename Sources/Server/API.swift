@@ -11,7 +11,7 @@ final class API {
     let options: Options
     let accounts: Accounts
     let store: Store
-    let errors: ErrorAnswer
+    let errors = ErrorAnswer()
     private let identification: Identification
     private let denylist: KeywordDenylist
     private let cors: [(String, String)]
@@ -21,7 +21,6 @@ final class API {
         self.accounts = accounts
         self.store = accounts.store
         self.denylist = denylist
-        errors = ErrorAnswer(sanitizes: options.enableSanitizedErrorResponse)
         identification = Identification(options: options)
         cors = API.corsHeaders(options)
     }

@@ -27,8 +27,6 @@ struct Answer {
 
 /// Errors become HTTP here, and nowhere else.
 struct ErrorAnswer {
-    let sanitizes: Bool
-
     func answer(_ error: any Error) -> (Answer, isDefect: Bool) {
         let (error, isDefect) = parseError(error)
         var members = JSONObject()

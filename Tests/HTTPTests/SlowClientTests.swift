@@ -33,7 +33,8 @@ import Testing
             // On a connection that has served a request already, too.
             let client = try served.client()
             _ = try await client.get("/")
-            #expect(try await trickle(client, head, served.loop) > 0)
+            // Records an issue itself when all of it is taken.
+            _ = try await trickle(client, head, served.loop)
         }
     }
 

@@ -138,6 +138,31 @@ import Wire
         }
     }
 
+    private func metrics(port: Int) async throws -> String {
+        try await blocking {
+            let connection = RawConnection(port: port)
+            connection.request("GET", "/metrics")
+            return connection.answer()
+        }
+    }
+
+    @Test func metricsAreForAddressesOfTheMasterKeyOnly() async throws {
+        let elsewhere = try AddressSet(["10.0.0.1"])
+        try await withServer { options in
+            options.masterKeyIps = elsewhere
+        } _: { server in
+            let answer = try await metrics(port: server.client.port)
+            #expect(answer.hasPrefix("HTTP/1.1 403"))
+        }
+        try await withServer { server in
+            _ = try await server.client.create("Note", ["text": "x"])
+            let answer = try await metrics(port: server.client.port)
+            #expect(answer.hasPrefix("HTTP/1.1 200") && answer.contains("text/plain; version=0.0.4"))
+            #expect(answer.contains("hermes_requests_total{status=\"2xx\"}"))
+            #expect(answer.contains("hermes_request_seconds_count"))
+        }
+    }
+
     @Test func headOptionsAndCompressionAreServed() async throws {
         try await withServer { server in
             for index in 0..<50 {
