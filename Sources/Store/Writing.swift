@@ -1,4 +1,3 @@
-import CCrypto
 import Postgres
 import Schema
 import Wire
@@ -30,21 +29,6 @@ extension Transaction: StatementWriter {
     public func write(_ statement: Statement, _ parameters: [Parameter]) async throws -> Rows {
         try await execute(statement, parameters)
     }
-}
-
-/// What the server adds to a write.
-public struct ServerSide: Sendable {
-    public var columns: [ServerColumn] = []
-    /// An id that the server has chosen already.
-    public var objectId: String?
-    /// Told to all nodes when the write is committed: channel and payload.
-    public var notification: (channel: String, payload: String)?
-    /// Statements that belong to the same transaction, run after the write.
-    public var afterwards: [(statement: Statement, parameters: [Parameter])] = []
-
-    public init() {}
-
-    var needsTransaction: Bool { notification != nil || !afterwards.isEmpty }
 }
 
 extension Store {
@@ -470,55 +454,6 @@ extension Update.Change {
         switch operation {
         case .delete, .set(.null), .setOnInsert(.null): return true
         default: return false
-        }
-    }
-}
-
-/// New object ids: letters and digits from a cryptographic source.
-public enum ObjectIdentifiers {
-    private static let letters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789".utf8)
-
-    public static func make(_ size: Int = 10) -> String {
-        var id: [UInt8] = []
-        id.reserveCapacity(size)
-        while id.count < size {
-            // Bytes of 248 and above would make some letters likelier than others.
-            for byte in Random.bytes(size + 6) where byte < 248 && id.count < size {
-                id.append(letters[Int(byte) % letters.count])
-            }
-        }
-        return String(decoding: id, as: UTF8.self)
-    }
-}
-
-/// OpenSSL's cryptographic random numbers.
-public enum Random {
-    public static func bytes(_ count: Int) -> [UInt8] {
-        [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
-            let result = RAND_bytes(buffer.baseAddress, Int32(count))
-            // Without random numbers there are no secrets: better to stop than to hand out guessable ones.
-            precondition(result == 1, "the system gives no random numbers")
-            filled = count
-        }
-    }
-
-    /// `count` bytes as hexadecimal digits.
-    public static func hexadecimal(_ count: Int) -> String {
-        let digits = Array("0123456789abcdef".utf8)
-        return String(decoding: bytes(count).flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
-    }
-}
-
-/// What must empty the caches of viewers on every node.
-public enum AccessChange {
-    /// The channel on which nodes tell each other of changed sessions and roles.
-    public static let channel = "hermes_access"
-
-    /// The notification that belongs to any write to `className`; nil where none does.
-    public static func notification(for className: String) -> (channel: String, payload: String)? {
-        switch className {
-        case "_Role", "_Session", "_User": (channel, "*")
-        default: nil
         }
     }
 }
