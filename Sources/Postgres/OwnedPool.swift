@@ -114,7 +114,19 @@ final class OwnedPool: ConnectionOwner {
                     if case .rows = outcome { release(connection) } else { discard(connection) }
                 })
         }
-        if connection.count > 0 { connection.cancelCurrent(rollBack) } else { rollBack() }
+        guard connection.count > 0 else { return rollBack() }
+        connection.cancelCurrent(rollBack)
+        cancelAgain(connection)
+    }
+
+    /// A cancel request that reaches the server before the statement does is lost: asks again while anything runs
+    /// ahead of the ROLLBACK.
+    private func cancelAgain(_ connection: Connection) {
+        loop.schedule(after: 100_000_000) { [weak self, weak connection] in
+            guard let self, let connection, connection.phase == .ready, connection.count > 1 else { return }
+            connection.cancelCurrent {}
+            cancelAgain(connection)
+        }
     }
 
     private func discard(_ connection: Connection) {
