@@ -47,13 +47,14 @@ let package = Package(
         room("Postgres", ["Core", "CLibPQ"]),
         room("HTTP", ["Core", "CLinux", "CMicrohttpd", "CCurl", "CZlib"]),
         room("Wire", ["CSimdjson"]),
+        room("Options", ["Wire"]),
         room("Schema", ["Core", "Postgres", "Wire", "CMigrations"]),
         room("Store", ["Core", "Postgres", "Wire", "Schema", "CCrypto"]),
         room("Accounts", ["Core", "Postgres", "Wire", "Schema", "Store", "CCrypto", "CCrypt"]),
-        room("Server", ["Core", "Postgres", "HTTP", "Wire", "Schema", "Store", "Accounts"]),
+        room("Server", ["Core", "Postgres", "HTTP", "Wire", "Options", "Schema", "Store", "Accounts"]),
         .executableTarget(
-            name: "hermes", dependencies: ["Core", "Postgres", "Wire", "Schema", "Server"], path: "Sources/hermes",
-            swiftSettings: rules),
+            name: "hermes", dependencies: ["Core", "Postgres", "Wire", "Options", "Schema", "Server"],
+            path: "Sources/hermes", swiftSettings: rules),
         // The bare server that benchmarks compare with
         .executableTarget(
             name: "hello", dependencies: ["Core", "HTTP"], path: "Sources/hello", swiftSettings: rules),
@@ -68,10 +69,12 @@ let package = Package(
         tests("SchemaTests", ["Core", "Postgres", "Schema", "Wire", "TestSupport"]),
         tests("StoreTests", ["Core", "Postgres", "Wire", "Schema", "Store", "Accounts", "TestSupport"]),
         tests("AccountsTests", ["Accounts", "Wire"]),
-        tests("OptionsTests", ["Server", "Wire"]),
+        tests("OptionsTests", ["Options", "Wire"]),
         tests(
             "ServerTests",
-            ["Core", "Postgres", "HTTP", "Wire", "Schema", "Store", "Accounts", "Server", "TestSupport"]),
+            [
+                "Core", "Postgres", "HTTP", "Wire", "Options", "Schema", "Store", "Accounts", "Server", "TestSupport",
+            ]),
     ],
     cxxLanguageStandard: .cxx17
 )

@@ -1,6 +1,7 @@
 import Accounts
 import Core
 import HTTP
+import Options
 import Postgres
 import Schema
 import Store
@@ -8,7 +9,7 @@ import Wire
 
 /// The Parse API of one worker: a request in, an answer out.
 final class API {
-    let options: Options
+    let options: ServerOptions
     let accounts: Accounts
     let store: Store
     let errors = ErrorAnswer()
@@ -16,7 +17,7 @@ final class API {
     private let denylist: KeywordDenylist
     private let cors: [(String, String)]
 
-    init(options: Options, accounts: Accounts, denylist: KeywordDenylist) {
+    init(options: ServerOptions, accounts: Accounts, denylist: KeywordDenylist) {
         self.options = options
         self.accounts = accounts
         self.store = accounts.store
@@ -159,7 +160,7 @@ final class API {
 
     // MARK: CORS
 
-    private static func corsHeaders(_ options: Options) -> [(String, String)] {
+    private static func corsHeaders(_ options: ServerOptions) -> [(String, String)] {
         let headers = [
             "X-Parse-Master-Key", "X-Parse-REST-API-Key", "X-Parse-Javascript-Key", "X-Parse-Application-Id",
             "X-Parse-Client-Version", "X-Parse-Session-Token", "X-Requested-With", "X-Parse-Revocable-Session",

@@ -1,4 +1,5 @@
 import HTTP
+import Options
 import Store
 import Wire
 
@@ -7,7 +8,7 @@ import Wire
 /// The body counts only on POST, and only where no header carries a known application id: it is what the JavaScript
 /// SDK sends from browsers.
 struct Identification {
-    let options: Options
+    let options: ServerOptions
 
     static let unauthorized = ParseError(nil, "unauthorized", status: 403)
 
@@ -118,7 +119,7 @@ private struct ClientKeys {
     }
 
     /// Where any is configured, one must be right.
-    func satisfy(_ options: Options) -> Bool {
+    func satisfy(_ options: ServerOptions) -> Bool {
         let pairs = [
             (rest, options.restAPIKey), (client, options.clientKey), (javascript, options.javascriptKey),
             (dotNet, options.dotNetKey),

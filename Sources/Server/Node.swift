@@ -2,6 +2,7 @@ import Accounts
 import Core
 import Glibc
 import HTTP
+import Options
 import Postgres
 import Schema
 import Store
@@ -9,7 +10,7 @@ import Wire
 
 /// One running server: its workers, its listener, and what the workers share.
 final class Node: Sendable {
-    let options: Options
+    let options: ServerOptions
     private let database: DatabaseConfiguration
     private let workers: [Worker]
     private let listener: Listener
@@ -20,7 +21,7 @@ final class Node: Sendable {
 
     var port: Int { listener.port }
 
-    init(options: Options, database: DatabaseConfiguration, workers: Int) throws {
+    init(options: ServerOptions, database: DatabaseConfiguration, workers: Int) throws {
         var options = options
         var limits = HTTPServer.Limits()
         limits.headSize = options.http.maxHeadSize.bytes

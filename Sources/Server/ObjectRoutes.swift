@@ -1,4 +1,5 @@
 import Accounts
+import Options
 import Postgres
 import Schema
 import Store
@@ -176,7 +177,7 @@ enum Roles {
 
 /// `requestComplexity`: binds clients, not the master and maintenance keys.
 struct QueryLimits {
-    let options: Options
+    let options: ServerOptions
 
     func check(_ query: Query, _ viewer: Viewer) throws(ParseError) {
         if query.explain, !viewer.isMaster {

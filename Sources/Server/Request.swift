@@ -1,3 +1,4 @@
+import Options
 import Postgres
 import Store
 import Wire

@@ -1,6 +1,7 @@
 import Core
 import Glibc
 import HTTP
+import Options
 import Postgres
 import Schema
 
@@ -10,7 +11,7 @@ public enum Service {
     ///
     /// - Parameter ready: called with the port once connections are accepted.
     /// - Throws: what keeps the server from starting, as a sentence for who started it.
-    public static func run(_ options: Options, ready: @escaping @Sendable (Int) -> Void = { _ in }) async throws {
+    public static func run(_ options: ServerOptions, ready: @escaping @Sendable (Int) -> Void = { _ in }) async throws {
         SignalSource.ignoreBrokenPipes()
         Log.shared.configure(
             level: Log.Level(options.logLevel), format: options.logFormat == .json ? .json : .text)
@@ -49,7 +50,7 @@ public enum Service {
 }
 
 extension Log.Level {
-    init(_ level: Options.LogLevel) {
+    init(_ level: ServerOptions.LogLevel) {
         switch level {
         case .error: self = .error
         case .warning: self = .warning

@@ -1,5 +1,6 @@
 import Core
 import HTTP
+import Options
 import Postgres
 import Wire
 
@@ -44,14 +45,14 @@ final class WorkerService {
 final class Front {
     private let api: API
     private let mount: MountPath
-    private let options: Options
+    private let options: ServerOptions
     private let worker: Int
     private var requests: UInt64 = 0
     private let duration = Metrics.shared.histogram(
         "hermes_request_seconds", help: "How long requests took, from their last byte to their answer.")
     private let answers: [Counter]
 
-    init(api: API, mount: MountPath, options: Options, worker: Int) {
+    init(api: API, mount: MountPath, options: ServerOptions, worker: Int) {
         self.api = api
         self.mount = mount
         self.options = options

@@ -1,4 +1,5 @@
 import Glibc
+import Options
 import Server
 import Wire
 
@@ -37,7 +38,7 @@ struct Command {
                 wantsMarkdown = true
                 continue
             }
-            let isSwitch = name == "config" ? false : try Options.isSwitch(flag: name)
+            let isSwitch = name == "config" ? false : try ServerOptions.isSwitch(flag: name)
             var value = parts.count == 2 ? String(parts[1]) : nil
             if value == nil, !isSwitch || rest.first == "true" || rest.first == "false" { value = rest.popFirst() }
             guard value != nil || isSwitch else { throw OptionFault("--\(name) needs a value") }
@@ -65,17 +66,17 @@ struct Command {
         }
     }
 
-    private func options() throws -> Options {
+    private func options() throws -> ServerOptions {
         var environment: [String: String] = [:]
         for name in OptionTable.variables {
             if let value = getenv(name) { environment[name] = String(cString: value) }
         }
-        guard let configuration else { return try Options(environment: environment, flags: flags) }
+        guard let configuration else { return try ServerOptions(environment: environment, flags: flags) }
         let file: JSON
         do { file = try JSONParser.parse(TextFile.read(configuration)) } catch let error as ParseError {
             throw OptionFault("\(configuration) is not JSON: \(error.message)")
         }
-        return try Options(file: file, fileName: configuration, environment: environment, flags: flags)
+        return try ServerOptions(file: file, fileName: configuration, environment: environment, flags: flags)
     }
 
     static let help = """

@@ -1,12 +1,13 @@
 import Core
 import Glibc
+import Options
 import Postgres
 import Schema
 import Server
 
 extension Doctor {
     /// PostgreSQL: the private cluster's, running or not, or the one that the options name.
-    mutating func checkDatabase(_ options: Options) async {
+    mutating func checkDatabase(_ options: ServerOptions) async {
         if let uri = options.databaseURI { return await checkServer(uri, options, whereToLook: "--database-url") }
         do {
             let binaries = try PostgresBinaries.find()
@@ -55,7 +56,7 @@ extension Doctor {
         var migrations = Migrator.State.upToDate
     }
 
-    private mutating func checkServer(_ conninfo: String, _ options: Options, whereToLook: String) async {
+    private mutating func checkServer(_ conninfo: String, _ options: ServerOptions, whereToLook: String) async {
         let worker = Worker(name: "doctor")
         do {
             let answer = try await worker.run { _, loop in
@@ -98,7 +99,7 @@ extension Doctor {
             migrations: try await Migrator().state(database))
     }
 
-    private mutating func judge(_ answer: Answer, _ options: Options) {
+    private mutating func judge(_ answer: Answer, _ options: ServerOptions) {
         let major = Int(answer.version.prefix { $0.isNumber }) ?? 0
         let version = "PostgreSQL \(answer.version.prefix { $0 != " " })"
         if major < 15 {

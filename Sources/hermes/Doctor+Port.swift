@@ -1,9 +1,10 @@
 import Glibc
+import Options
 import Server
 
 extension Doctor {
     /// Whether a Hermes answers on the port, something else does, or it is free.
-    mutating func checkPort(_ options: Options) {
+    mutating func checkPort(_ options: ServerOptions) {
         guard options.port != 0 else { return good("port", "any that is free") }
         let place = "\(options.host), port \(options.port)"
         guard let address = Self.resolve(options.host, options.port) else {

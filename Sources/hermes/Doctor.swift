@@ -1,4 +1,5 @@
 import Glibc
+import Options
 import Postgres
 import Server
 
@@ -19,7 +20,7 @@ struct Doctor {
 
     var isHealthy: Bool { !findings.contains { $0.verdict == .bad } }
 
-    init(options: Options) async {
+    init(options: ServerOptions) async {
         good("Hermes", Banner.version)
         var options = options
         checkFolder(options.dataFolder)
@@ -97,7 +98,7 @@ struct Doctor {
         }
     }
 
-    private mutating func checkKeys(_ options: inout Options) {
+    private mutating func checkKeys(_ options: inout ServerOptions) {
         let path = Keys.path(in: options.dataFolder)
         if !options.appId.isEmpty, let key = options.masterKey {
             return key.count >= 16

@@ -1,4 +1,5 @@
 import Glibc
+import Options
 import Server
 
 do {

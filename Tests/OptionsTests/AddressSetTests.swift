@@ -1,4 +1,4 @@
-import Server
+import Options
 import Testing
 
 @Suite struct AddressSetTests {
@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test func keysWorkFromThisMachineOnlyUnlessToldOtherwise() throws {
-        let local = Options().readOnlyMasterKeyIps
+        let local = ServerOptions().readOnlyMasterKeyIps
         #expect(try local.contains(#require(Address("127.0.0.1"))) && local.contains(#require(Address("::1"))))
         #expect(try !local.contains(#require(Address("10.0.0.1"))))
     }
@@ -35,7 +35,7 @@ import Testing
         #expect(TrustProxy.none.client(peer: proxy, forwardedFor: header) == proxy)
         #expect(TrustProxy.hops(1).client(peer: proxy, forwardedFor: header) == client)
         #expect(TrustProxy.all.client(peer: proxy, forwardedFor: header) == Address("198.51.100.1"))
-        let named = try Options(flags: [("trust-proxy", "loopback,uniquelocal")]).trustProxy
+        let named = try ServerOptions(flags: [("trust-proxy", "loopback,uniquelocal")]).trustProxy
         #expect(named.client(peer: proxy, forwardedFor: header) == client)
         #expect(named.client(peer: client, forwardedFor: header) == client)
         #expect(TrustProxy.all.client(peer: proxy, forwardedFor: "nonsense") == proxy)

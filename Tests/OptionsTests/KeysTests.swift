@@ -1,5 +1,5 @@
 import Foundation
-import Server
+import Options
 import Testing
 import Wire
 
@@ -9,7 +9,7 @@ import Wire
 
     @Test func theFirstStartMakesKeysAndTheNextOnesFindThem() throws {
         defer { try? FileManager.default.removeItem(atPath: folder) }
-        var first = try Options(flags: [("data", folder + "/deep/er")])
+        var first = try ServerOptions(flags: [("data", folder + "/deep/er")])
         try Keys.complete(&first)
         #expect(first.keysAreNew && first.keysFile == folder + "/deep/er/keys.json")
         #expect(first.appId.count == 20 && first.masterKey?.count == 40)
@@ -17,7 +17,7 @@ import Wire
         let attributes = try FileManager.default.attributesOfItem(atPath: folder + "/deep/er/keys.json")
         #expect(attributes[.posixPermissions] as? Int == 0o600)
 
-        var second = try Options(flags: [("data", folder + "/deep/er"), ("maintenance-key", "told")])
+        var second = try ServerOptions(flags: [("data", folder + "/deep/er"), ("maintenance-key", "told")])
         try Keys.complete(&second)
         #expect(!second.keysAreNew && second.appId == first.appId && second.masterKey == first.masterKey)
         #expect(second.maintenanceKey == "told")
@@ -25,7 +25,7 @@ import Wire
 
     @Test func startsAtTheSameTimeEndWithTheSameKeys() async throws {
         defer { try? FileManager.default.removeItem(atPath: folder) }
-        let options = try Options(flags: [("data", folder)])
+        let options = try ServerOptions(flags: [("data", folder)])
         let keys = try await withThrowingTaskGroup(of: String?.self) { group in
             for _ in 0..<20 {
                 group.addTask {
@@ -40,7 +40,7 @@ import Wire
     }
 
     @Test func whereTheKeysAreToldNoFileIsMade() throws {
-        var options = try Options(flags: [("data", folder), ("app-id", "a"), ("master-key", "m")])
+        var options = try ServerOptions(flags: [("data", folder), ("app-id", "a"), ("master-key", "m")])
         try Keys.complete(&options)
         #expect(options.keysFile == nil && options.maintenanceKey == nil && options.readOnlyMasterKey == nil)
         #expect(!FileManager.default.fileExists(atPath: folder))
@@ -48,7 +48,7 @@ import Wire
 
     @Test func aFileThatOthersMayReadIsRefused() throws {
         defer { try? FileManager.default.removeItem(atPath: folder) }
-        var options = try Options(flags: [("data", folder)])
+        var options = try ServerOptions(flags: [("data", folder)])
         try Keys.complete(&options)
         chmod(folder + "/keys.json", 0o644)
         let fault = #expect(throws: OptionFault.self) { try Keys.read(folder + "/keys.json") }
@@ -61,7 +61,7 @@ import Wire
         for (content, said) in [("{", "put it right"), (#"{"appId": "x"}"#, "no masterKey")] {
             _ = FileManager.default.createFile(
                 atPath: folder + "/keys.json", contents: Data(content.utf8), attributes: [.posixPermissions: 0o600])
-            var options = try Options(flags: [("data", folder)])
+            var options = try ServerOptions(flags: [("data", folder)])
             let fault = #expect(throws: OptionFault.self) { try Keys.complete(&options) }
             #expect(fault?.description.contains(said) == true)
         }

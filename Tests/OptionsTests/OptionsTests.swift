@@ -1,11 +1,11 @@
 import Glibc
-import Server
+import Options
 import Testing
 import Wire
 
 /// What an administrator writes, and what the server makes of it.
 @Suite struct OptionsTests {
-    private func options(_ json: String) throws -> Options { try Options(file: JSONParser.parse(json)) }
+    private func options(_ json: String) throws -> ServerOptions { try ServerOptions(file: JSONParser.parse(json)) }
 
     private func fault(_ json: String) -> String? {
         do {
@@ -15,7 +15,7 @@ import Wire
     }
 
     @Test func withoutAnythingToldTheDefaultsStand() throws {
-        let options = Options()
+        let options = ServerOptions()
         #expect(options.masterKey == nil)
         #expect(options.host == "127.0.0.1" && options.port == 1337 && options.mountPath == "/parse")
         #expect(options.requestComplexity.queryDepth.value == 10)
@@ -79,7 +79,7 @@ import Wire
     }
 
     @Test func flagsGoBeforeTheEnvironmentAndTheEnvironmentBeforeTheFile() throws {
-        let options = try Options(
+        let options = try ServerOptions(
             file: JSONParser.parse(#"{"port": 1, "host": "::1", "appName": "file", "maxLimit": 7}"#),
             environment: [
                 "HERMES_PORT": "2", "HERMES_HOST": "::2", "HERMES_MASTER_KEY_IPS": "10.0.0.1,10.0.0.2",
@@ -93,16 +93,18 @@ import Wire
         #expect(options.masterKeyIps.entries == ["10.0.0.1", "10.0.0.2"])
         #expect(options.databaseURI == "postgres://db/x" && options.dataFolder == "/srv/hermes")
         #expect(options.allowCustomObjectId && options.requestComplexity.queryDepth.value == nil)
-        #expect(try Options(flags: [("database-url", "x"), ("data", "y")]).databaseURI == "x")
+        #expect(try ServerOptions(flags: [("database-url", "x"), ("data", "y")]).databaseURI == "x")
     }
 
     @Test func anUnknownFlagNamesTheNearestOne() {
         #expect(throws: OptionFault("unknown flag --prot; did you mean --port?")) {
-            try Options(flags: [("prot", "1")])
+            try ServerOptions(flags: [("prot", "1")])
         }
-        #expect(throws: OptionFault(#"--port must be a whole number, not "x""#)) { try Options(flags: [("port", "x")]) }
+        #expect(throws: OptionFault(#"--port must be a whole number, not "x""#)) {
+            try ServerOptions(flags: [("port", "x")])
+        }
         #expect(throws: OptionFault(#"HERMES_PORT must be a whole number, not "x""#)) {
-            try Options(environment: ["HERMES_PORT": "x"])
+            try ServerOptions(environment: ["HERMES_PORT": "x"])
         }
     }
 

@@ -1,5 +1,6 @@
 import Core
 import Glibc
+import Options
 import Postgres
 import TestSupport
 import Testing

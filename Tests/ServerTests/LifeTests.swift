@@ -1,6 +1,7 @@
 import Core
 import Glibc
 import HTTP
+import Options
 import Postgres
 import TestSupport
 import Testing

@@ -2,6 +2,7 @@ import Core
 import Foundation
 import Glibc
 import HTTP
+import Options
 import Postgres
 import Schema
 import TestSupport
@@ -57,7 +58,7 @@ struct TestServer {
 /// - Parameter conninfo: A database to use instead of a new one.
 func withServer(
     nodes count: Int = 1, workers: Int = 1, conninfo given: String? = nil,
-    _ configure: @Sendable (inout Options) -> Void = { _ in },
+    _ configure: @Sendable (inout ServerOptions) -> Void = { _ in },
     _ body: @Sendable (TestServer) async throws -> Void
 ) async throws {
     // A client that has gone must be an error of the write, not the end of the tests.
@@ -65,7 +66,7 @@ func withServer(
     Log.shared.configure(level: .error, format: .text)
     let database = given == nil ? try await TestDatabase.make(template: TestServer.template) : nil
     let conninfo = given ?? database?.conninfo ?? ""
-    var options = Options()
+    var options = ServerOptions()
     options.appId = TestServer.appId
     options.masterKey = TestServer.masterKey
     options.port = 0
@@ -102,7 +103,7 @@ func withServer(
 func removeFolder(_ path: String) { try? FileManager.default.removeItem(atPath: path) }
 
 /// Its connections carry its name, `node0`, `node1`…, in pg_stat_activity.
-private func makeNode(_ index: Int, _ options: Options, _ conninfo: String, _ workers: Int) throws -> Node {
+private func makeNode(_ index: Int, _ options: ServerOptions, _ conninfo: String, _ workers: Int) throws -> Node {
     var configuration = DatabaseConfiguration(conninfo + " application_name=node\(index)")
     configuration.statementTimeout = .seconds(options.database.statementTimeout)
     configuration.waitBound = .seconds(options.database.waitTimeout)

@@ -1,11 +1,12 @@
 import Glibc
+import Options
 
 /// What a server says of itself once it serves.
 public enum Banner {
     /// - Parameters:
     ///   - port: the port that it listens on, which the options may have left open.
     ///   - database: PostgreSQL's version, such as "15.14".
-    public static func text(_ options: Options, port: Int, workers: Int, database: String) -> String {
+    public static func text(_ options: ServerOptions, port: Int, workers: Int, database: String) -> String {
         let scheme = options.tlsCertificate == nil ? "http" : "https"
         let host = ["0.0.0.0", "::"].contains(options.host) ? "localhost" : options.host
         let shownHost = host.contains(":") ? "[\(host)]" : host

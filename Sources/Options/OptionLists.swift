@@ -29,7 +29,7 @@ private struct Members {
     }
 }
 
-extension Options.RateLimit: OptionValue {
+extension ServerOptions.RateLimit: OptionValue {
     public static let kind = "object with requestPath, requestTimeWindow and requestCount"
 
     public init(option json: JSON) throws(OptionFault) {
@@ -64,7 +64,7 @@ extension Options.RateLimit: OptionValue {
     }
 }
 
-extension Options.DeniedKeyword: OptionValue {
+extension ServerOptions.DeniedKeyword: OptionValue {
     public static let kind = "object with key, value or both"
 
     public init(option json: JSON) throws(OptionFault) {
@@ -86,9 +86,9 @@ extension Options.DeniedKeyword: OptionValue {
     }
 }
 
-extension Options.DeniedKeyword {
+extension ServerOptions.DeniedKeyword {
     /// As the request checks take it.
-    var json: JSONObject {
+    public var json: JSONObject {
         var object = JSONObject()
         if let key { object["key"] = .string(key.source) }
         if let value { object["value"] = value }

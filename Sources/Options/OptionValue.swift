@@ -159,8 +159,8 @@ extension OptionValue where Self: RawRepresentable & CaseIterable, RawValue == S
     public var shown: JSON? { .string(rawValue) }
 }
 
-extension Options.LogLevel: OptionValue {}
-extension Options.LogFormat: OptionValue {}
-extension Options.RateLimit.Zone: OptionValue {}
-extension Options.Installation.Action: OptionValue {}
-extension Options.Installation.Priority: OptionValue {}
+extension ServerOptions.LogLevel: OptionValue {}
+extension ServerOptions.LogFormat: OptionValue {}
+extension ServerOptions.RateLimit.Zone: OptionValue {}
+extension ServerOptions.Installation.Action: OptionValue {}
+extension ServerOptions.Installation.Priority: OptionValue {}

@@ -2,7 +2,7 @@ import Wire
 
 // The options that come as objects. Their meaning stands in `OptionTable`, like that of all others.
 
-extension Options {
+extension ServerOptions {
     public enum LogLevel: String, Sendable, CaseIterable { case error, warning, info, debug }
     public enum LogFormat: String, Sendable, CaseIterable { case text, json }
 

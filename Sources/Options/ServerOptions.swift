@@ -5,7 +5,7 @@ import Wire
 ///
 /// What each option means, its name in a configuration file and whether it is effective yet stand in one place,
 /// `OptionTable`; docs/configuration.md is made from it. The names are Parse Server's where it has the option.
-public struct Options: Sendable {
+public struct ServerOptions: Sendable {
     // MARK: identity and keys
     /// Empty until the keys are made or told: see `Keys`.
     public var appId = ""

@@ -18,11 +18,11 @@ public struct Option: Sendable {
     public let defaultValue: JSON?
     /// A second name of the flag and of the environment variable.
     let alias: String?
-    let set: @Sendable (inout Options, JSON) throws(OptionFault) -> Void
-    let setFlag: @Sendable (inout Options, String) throws(OptionFault) -> Void
+    let set: @Sendable (inout ServerOptions, JSON) throws(OptionFault) -> Void
+    let setFlag: @Sendable (inout ServerOptions, String) throws(OptionFault) -> Void
 
     init<Value: OptionValue>(
-        _ name: String, _ path: any (WritableKeyPath<Options, Value> & Sendable), _ summary: String,
+        _ name: String, _ path: any (WritableKeyPath<ServerOptions, Value> & Sendable), _ summary: String,
         in range: ClosedRange<Double>? = nil, alias: String? = nil, _ status: Status = .effective
     ) {
         self.name = name
@@ -30,7 +30,7 @@ public struct Option: Sendable {
         self.status = status
         self.summary = summary
         self.alias = alias
-        defaultValue = Options()[keyPath: path].shown
+        defaultValue = ServerOptions()[keyPath: path].shown
         set = { options, json throws(OptionFault) in
             let value = try Value(option: json)
             try Self.check(value.shown, in: range)

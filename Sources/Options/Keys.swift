@@ -13,7 +13,7 @@ public enum Keys {
     /// Puts the keys that nobody told into `options`; makes the data folder and the file where they are missing.
     ///
     /// - Throws: `OptionFault` where the file can't be made or read, or others than its owner may read it.
-    public static func complete(_ options: inout Options) throws(OptionFault) {
+    public static func complete(_ options: inout ServerOptions) throws(OptionFault) {
         guard options.appId.isEmpty || options.masterKey == nil else { return }
         try makeFolder(options.dataFolder)
         let path = path(in: options.dataFolder)

@@ -1,6 +1,6 @@
 import Wire
 
-extension Options {
+extension ServerOptions {
     /// The options that were told: a configuration file's first, the environment's over them, the flags' over both.
     ///
     /// - Parameters:
@@ -138,7 +138,7 @@ extension Options {
             )
         }
         // As in Parse Server, what is told comes on top of the defaults.
-        for (className, rules) in Options().protectedFields {
+        for (className, rules) in ServerOptions().protectedFields {
             for (principal, fields) in rules {
                 let told = protectedFields[className]?[principal] ?? []
                 protectedFields[className, default: [:]][principal] = told + fields.filter { !told.contains($0) }
@@ -148,7 +148,7 @@ extension Options {
 }
 
 extension OptionTable {
-    /// The environment variables that `Options` reads.
+    /// The environment variables that `ServerOptions` reads.
     public static let variables: [String] =
         ["DATABASE_URL"]
         + groups.flatMap(\.options).flatMap { option in
@@ -165,8 +165,8 @@ extension OptionTable {
     static let byFlag: [String: Option] = {
         var found: [String: Option] = [:]
         for option in byName.values {
-            found[Options.plain(option.name)] = option
-            if let alias = option.alias { found[Options.plain(alias)] = option }
+            found[ServerOptions.plain(option.name)] = option
+            if let alias = option.alias { found[ServerOptions.plain(alias)] = option }
         }
         return found
     }()
