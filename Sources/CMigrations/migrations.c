@@ -10,8 +10,13 @@ static const char sql_0001[] = {
 #embed "../../sql/0001_catalogue.sql" suffix(, 0)
 };
 
+static const char sql_0003[] = {
+#embed "../../sql/0003_schema_versions.sql" suffix(, 0)
+};
+
 static const struct hermes_migration migrations[] = {
     {1, "catalogue", sql_0001, sizeof(sql_0001) - 1},
+    {3, "schema_versions", sql_0003, sizeof(sql_0003) - 1},
 };
 
 const struct hermes_migration *hermes_migration_at(size_t index) {

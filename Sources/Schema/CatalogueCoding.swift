@@ -9,7 +9,9 @@ enum CatalogueCoding {
         return .object(object)
     }
 
-    static func decode(_ json: JSON, name: String, serverProtectedFields: JSONObject?) throws -> ClassSchema {
+    static func decode(
+        _ json: JSON, name: String, version: Int64, stamp: Int64, serverProtectedFields: JSONObject?
+    ) throws -> ClassSchema {
         guard case .object(let object) = json, case .object(let definitions)? = object["fields"] else {
             throw ParseError(1, "The catalogue's entry of \(name) cannot be read.")
         }
@@ -26,7 +28,7 @@ enum CatalogueCoding {
         var indexes = JSONObject()
         if case .object(let given)? = object["indexes"] { indexes = given }
         return ClassSchema(
-            name: name, fields: fields,
+            name: name, version: version, stamp: stamp, fields: fields,
             permissions: ClassPermissions(given: permissions, serverProtectedFields: serverProtectedFields),
             indexes: indexes)
     }

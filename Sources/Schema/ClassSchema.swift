@@ -3,6 +3,10 @@ import Wire
 /// One class as the catalogue has it: an immutable value, shared by all workers.
 public final class ClassSchema: Sendable {
     public let name: String
+    /// Grows with each change of the class; no two changes have the same one. 0: not stored yet.
+    public let version: Int64
+    /// The version's hash, as the database works it out.
+    let stamp: Int64
     /// All fields but the hidden ones, the default fields included.
     public let fields: [String: Field]
     public let permissions: ClassPermissions
@@ -13,8 +17,20 @@ public final class ClassSchema: Sendable {
     /// The Relation fields, with each one's member name as it is written.
     public let relations: [(name: String, label: [UInt8], target: String)]
 
-    public init(name: String, fields: [String: Field], permissions: ClassPermissions, indexes: JSONObject) {
+    public convenience init(
+        name: String, fields: [String: Field], permissions: ClassPermissions, indexes: JSONObject
+    ) {
+        self.init(
+            name: name, version: 0, stamp: 0, fields: fields, permissions: permissions, indexes: indexes)
+    }
+
+    init(
+        name: String, version: Int64, stamp: Int64, fields: [String: Field], permissions: ClassPermissions,
+        indexes: JSONObject
+    ) {
         self.name = name
+        self.version = version
+        self.stamp = stamp
         self.fields = fields
         self.permissions = permissions
         self.indexes = indexes
@@ -25,6 +41,11 @@ public final class ClassSchema: Sendable {
             guard case .relation(let target) = field.type else { return nil }
             return (name, Array(",\"\(name)\":".utf8), target)
         }
+    }
+
+    func with(version: Int64, stamp: Int64) -> ClassSchema {
+        ClassSchema(
+            name: name, version: version, stamp: stamp, fields: fields, permissions: permissions, indexes: indexes)
     }
 
     /// The fields that every row has; `columns` leaves them out.
@@ -81,16 +102,22 @@ public final class ClassSchema: Sendable {
 
 /// All classes at one moment. Replaced as a whole.
 public final class SchemaSnapshot: Sendable {
-    /// Counts the changes of the schema; kept in the database.
-    public let version: Int64
     public let classes: [String: ClassSchema]
+    /// What the database answers as long as no class has changed.
+    let fingerprint: Int64
 
-    public init(version: Int64, classes: [String: ClassSchema]) {
-        self.version = version
+    public init(classes: [String: ClassSchema]) {
         self.classes = classes
+        fingerprint = classes.values.reduce(0) { $0 ^ $1.stamp }
     }
 
     public subscript(name: String) -> ClassSchema? { classes[name] }
 
-    static let empty = SchemaSnapshot(version: -1, classes: [:])
+    static let empty = SchemaSnapshot(classes: [:])
+
+    func replacing(_ changes: [SchemaChange]) -> SchemaSnapshot {
+        var classes = classes
+        for change in changes { classes[change.className] = change.schema }
+        return SchemaSnapshot(classes: classes)
+    }
 }

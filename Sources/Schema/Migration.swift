@@ -2,7 +2,7 @@ import CMigrations
 
 /// One step on a database's way from empty to what this program needs.
 public struct Migration: Sendable, Hashable {
-    /// From 1, without gaps.
+    /// From 1 upwards.
     public let number: Int
     public let name: String
     /// Statements that can run in a transaction, with `;` between them.

@@ -35,13 +35,15 @@ public struct Migrator: Sendable {
     /// How far a database is; changes nothing.
     public func state(_ database: Database) async throws -> State {
         let tables = try await database.read("SELECT to_regclass('public._hermes_migrations') IS NULL")
-        if tables.bool(0, 0) { return state(last: 0) }
-        return state(last: Int(try await database.read(Self.last).int(0, 0)))
+        if tables.bool(0, 0) { return state([]) }
+        return state(Set((try await database.read(Self.made).intArray(0, 0)).compactMap { $0 }))
     }
 
-    private func state(last: Int) -> State {
-        let known = migrations.last?.number ?? 0
-        return last == known ? .upToDate : last < known ? .behind(known - last) : .ahead(found: last, known: known)
+    private func state(_ made: Set<Int64>) -> State {
+        let (last, known) = (Int(made.max() ?? 0), migrations.last?.number ?? 0)
+        guard last <= known else { return .ahead(found: last, known: known) }
+        let missing = migrations.count { !made.contains(Int64($0.number)) }
+        return missing == 0 ? .upToDate : .behind(missing)
     }
 
     /// Applies the next migration; nil where none is missing.
@@ -51,13 +53,14 @@ public struct Migrator: Sendable {
             _ = try await transaction.run("SET LOCAL statement_timeout = 0")
             _ = try await transaction.run("SELECT pg_advisory_xact_lock(\(Self.lock))")
             _ = try await transaction.run(Self.table)
-            let last = Int(try await transaction.execute(Self.last).int(0, 0))
-            if case .ahead(let found, let known) = state(last: last) {
+            let made = Set((try await transaction.execute(Self.made).intArray(0, 0)).compactMap { $0 })
+            if case .ahead(let found, let known) = state(made) {
                 throw Failure(
                     description: "The database is newer than this program: it has migration \(found), the program "
                         + "knows \(known). Run the newer Hermes, or restore the backup made before it ran.")
             }
-            guard let next = migrations.first(where: { $0.number > last }) else { return nil }
+            // One with a lower number may have joined the program later than one with a higher number.
+            guard let next = migrations.first(where: { !made.contains(Int64($0.number)) }) else { return nil }
             for statement in SQLScript.statements(of: next.sql) {
                 do { _ = try await transaction.run(statement) } catch let error as PostgresError
                     where !error.isUnavailable
@@ -82,7 +85,8 @@ public struct Migrator: Sendable {
             "appliedAt" timestamptz(3) NOT NULL DEFAULT clock_timestamp()
         )
         """
-    private static let last: Statement = "SELECT coalesce(max(number), 0)::bigint FROM public._hermes_migrations"
+    private static let made: Statement =
+        "SELECT coalesce(array_agg(number::bigint), '{}') FROM public._hermes_migrations"
     private static let record: Statement =
         "INSERT INTO public._hermes_migrations (number, name) VALUES ($1::bigint, $2)"
 }

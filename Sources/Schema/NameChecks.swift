@@ -4,6 +4,10 @@ extension Names {
     /// PostgreSQL cuts longer identifiers in silence (NAMEDATALEN); these are refused instead.
     public static let maximumBytes = 63
 
+    /// How many fields a class can have, those of every class included. PostgreSQL's own bound is 1,600 columns, of
+    /// which those that were deleted count too.
+    public static let maximumFields = 1000
+
     /// Throws 103 for a name that no class can have.
     public static func checkClass(_ name: String) throws(ParseError) {
         guard isClass(name) else { throw invalidClass(name) }

@@ -68,7 +68,9 @@ extension API {
         }
         let targets = changed(by: requests)
         let viewer = requests.first?.1.viewer
+        var committed: Transaction?
         let answers = try await store.database.transaction { transaction in
+            committed = transaction
             if let viewer { try await store.lock(targets, as: viewer, in: transaction) }
             var answers: [[UInt8]] = []
             for (route, request) in requests {
@@ -78,6 +80,7 @@ extension API {
             }
             return answers
         }
+        if let committed { store.catalogue.committed(committed) }
         // While it ran, its own changes of sessions and roles were nobody else's to see: others may have read, and
         // remembered, what stood before.
         for (route, _) in requests {

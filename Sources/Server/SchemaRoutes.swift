@@ -9,16 +9,16 @@ extension API {
         switch route {
         case .schemas:
             try checkMaster(request.viewer, writes: false)
-            let all = try await catalogue.snapshot().classes.values.sorted { $0.name < $1.name }
+            let all = try await catalogue.snapshot(in: request.transaction).classes.values.sorted { $0.name < $1.name }
             return Answer(json: ["results": .array(all.map { .object(shown($0)) })])
         case .schema(let name):
             try checkMaster(request.viewer, writes: false)
-            guard let schema = try await catalogue.snapshot()[name] else { throw noClass(name) }
+            guard let schema = try await catalogue.snapshot(in: request.transaction)[name] else { throw noClass(name) }
             return Answer(json: .object(shown(schema)))
         case .createSchema(let pathName):
             try checkMaster(request.viewer, writes: true)
             let name = try className(pathName, request.body)
-            let schema = try await catalogue.create(name, try schemaRequest(request.body))
+            let schema = try await catalogue.create(name, try schemaRequest(request.body), in: request.transaction)
             var answer = shown(schema)
             // The primary key's index appears only when the class is read again.
             if case .object(var indexes)? = answer["indexes"] {
@@ -29,11 +29,11 @@ extension API {
         case .updateSchema(let name):
             try checkMaster(request.viewer, writes: true)
             if let other = request.body["className"], other != .string(name) { throw mismatch(other, name) }
-            let schema = try await catalogue.update(name, try schemaRequest(request.body))
+            let schema = try await catalogue.update(name, try schemaRequest(request.body), in: request.transaction)
             return Answer(json: .object(shown(schema)))
         case .deleteSchema(let name):
             try checkMaster(request.viewer, writes: true)
-            try await catalogue.delete(name)
+            try await catalogue.delete(name, in: request.transaction)
             return .empty
         default: throw noClass("")
         }

@@ -87,6 +87,47 @@ import Wire
         }
     }
 
+    @Test func aTransactionThatLetAClassGrowHoldsUpNoOtherClass() async throws {
+        try await twoNodes { one, other in
+            _ = try await one.ensure("Temas", fields: [:])
+            try await one.database.transaction { transaction in
+                _ = try await one.ensure("Temas", fields: ["titulo": .string], in: transaction)
+                // Still uncommitted. Both nodes change other classes, and make new ones.
+                let foros = try await one.ensure("Foros", fields: ["nombre": .string])
+                #expect(foros["Foros"]?.fields["nombre"] != nil)
+                _ = try await other.ensure("Foros", fields: ["orden": .number])
+                let seen = try await one.snapshot()
+                #expect(seen["Temas"]?.fields["titulo"] == nil)
+                #expect(seen["Foros"]?.fields["orden"] != nil)
+            }
+        }
+    }
+
+    @Test func twoTransactionsThatBothWroteAndBothWantAFieldDoNotWaitForEver() async throws {
+        try await twoNodes { one, other in
+            _ = try await one.ensure("Temas", fields: [:])
+            var left = 2
+            let bothWrote = [Waiter(), Waiter()]
+            let results = await one.database.loop.concurrently(2) { number in
+                let node = number == 0 ? one : other
+                return try await node.database.transaction { transaction in
+                    try await insert("id\(number)", transaction)
+                    left -= 1
+                    if left == 0 { bothWrote.forEach { $0.resume() } }
+                    try await bothWrote[number].wait()
+                    return try await node.ensure("Temas", fields: ["votos": .number], in: transaction)
+                }
+            }
+            // Each holds what the other needs: at least one is told to try again, and nothing of it stays.
+            let refused = results.count {
+                if case .failure(let error) = $0 { (error as? ParseError)?.status == 503 } else { false }
+            }
+            let kept = try await one.database.read("SELECT count(*) FROM \"Temas\"").int(0, 0)
+            #expect(refused >= 1)
+            #expect(kept == 2 - Int64(refused))
+        }
+    }
+
     /// Two nodes on one database: each with its own connections and its own cache.
     private func twoNodes(_ body: @Sendable (Catalogue, Catalogue) async throws -> Void) async throws {
         let shared = try await TestDatabase.make(template: .catalogue)

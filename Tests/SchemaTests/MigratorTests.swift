@@ -53,6 +53,18 @@ import Testing
         }
     }
 
+    @Test func oneThatJoinedTheProgramLateIsStillMade() async throws {
+        let (first, second) = (first, second)
+        let third = Migration(number: 3, name: "three", sql: "INSERT INTO one VALUES (3)")
+        try await TestDatabase.make().withDatabase { _, database in
+            _ = try await Migrator([first, third]).run(database)
+            let state = try await Migrator([first, second, third]).state(database)
+            #expect(state == .behind(1))
+            let applied = try await Migrator([first, second, third]).run(database)
+            #expect(applied == [2])
+        }
+    }
+
     @Test func aMigrationThatFailsLeavesNothing() async throws {
         let first = first
         let broken = Migration(number: 2, name: "broken", sql: "INSERT INTO one VALUES (9); SELECT nothing_here();")
@@ -78,7 +90,7 @@ import Testing
         let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../sql").standardized
         let names = try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.hasSuffix(".sql") }
             .sorted()
-        #expect(Migration.all.map(\.number) == Array(1...max(1, names.count)))
+        #expect(Migration.all.count == names.count)
         for (migration, name) in zip(Migration.all, names) {
             #expect(name == String(format: "%04d_", migration.number) + migration.name + ".sql")
             #expect(try migration.sql == String(contentsOf: folder.appending(path: name), encoding: .utf8))

@@ -17,7 +17,7 @@ enum Forum {
         let temas = try table("Temas", fields, permissions)
         let foros = try table("Foros", ["nombre": .string, "abierto": .boolean])
         let users = try table("_User", ["username": .string, "ciudad": .string])
-        return SchemaSnapshot(version: 1, classes: ["Temas": temas, "Foros": foros, "_User": users])
+        return SchemaSnapshot(classes: ["Temas": temas, "Foros": foros, "_User": users])
     }
 
     static func table(_ name: String, _ fields: [String: FieldType], _ permissions: String? = nil) throws -> ClassSchema
