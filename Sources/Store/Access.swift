@@ -65,46 +65,41 @@ struct Access {
         }
     }
 
-    /// A class within a statement, under its alias.
-    func table(_ schema: ClassSchema, _ alias: String) -> TableReference {
-        TableReference(schema: schema, alias: alias, hidesCredentials: !viewer.isAboveAccess)
-    }
-
     // MARK: rows
 
     enum RowAccess { case read, write }
 
-    /// The condition on a row of `table`; nil where there is none.
-    func condition(
-        _ access: RowAccess, _ rows: Rows, on table: TableReference, _ sql: SQLContext
-    ) -> String? {
-        guard !viewer.isAboveAccess else { return nil }
-        if case .none = rows { return "false" }
-        var conditions: [String] = []
+    /// The condition on a row of `table`.
+    func condition(_ access: RowAccess, _ rows: Rows, on table: TableReference) -> Condition {
+        guard !viewer.isAboveAccess else { return .always }
+        if case .none = rows { return .never }
+        var conditions: [Condition] = []
         if table.schema.name == "_Session" {
             // Sessions carry no ACL: each user has its own.
-            guard let userId = viewer.userId else { return "false" }
-            conditions.append("\(table.column("user")) = \(sql.text(userId))")
+            guard let userId = viewer.userId else { return .never }
+            conditions.append(.when("\(table.column("user")) = \(SQL.text(userId))"))
         } else {
             let column = table.column(access == .read ? "_rperm" : "_wperm")
-            conditions.append("(\(column) IS NULL OR \(column) && \(sql.texts(viewer.principals)))")
+            conditions.append(.when("(\(column) IS NULL OR \(column) && \(SQL.texts(viewer.principals)))"))
         }
         if case .pointers(let fields) = rows {
-            guard let userId = viewer.userId else { return "false" }
-            conditions.append(
-                "(" + fields.map { names(userId, field: $0, of: table, sql) }.joined(separator: " OR ") + ")")
+            guard let userId = viewer.userId else { return .never }
+            conditions.append(.any(fields.map { names(userId, field: $0, of: table) }))
         }
-        return conditions.joined(separator: " AND ")
+        return .all(conditions)
     }
 
     /// Whether `field` names the user: as a pointer, or within an array.
-    private func names(_ userId: String, field: String, of table: TableReference, _ sql: SQLContext) -> String {
+    private func names(_ userId: String, field: String, of table: TableReference) -> Condition {
         switch table.schema.fields[field]?.type {
-        case .pointer: "\(table.column(field)) IS NOT DISTINCT FROM \(sql.text(userId))"
+        case .pointer: .when("\(table.column(field)) IS NOT DISTINCT FROM \(SQL.text(userId))")
         case .array:
-            "coalesce(\(table.column(field)) @> jsonb_build_array(jsonb_build_object("
-                + "'__type', 'Pointer', 'className', '_User', 'objectId', \(sql.text(userId)))), false)"
-        default: "false"
+            .when(
+                """
+                coalesce(\(table.column(field)) @> jsonb_build_array(jsonb_build_object(\
+                '__type', 'Pointer', 'className', '_User', 'objectId', \(SQL.text(userId)))), false)
+                """)
+        default: .never
         }
     }
 
@@ -152,22 +147,20 @@ struct Access {
     ///
     /// `ownRowsShowAll`: a user sees all of its own row.
     func readable(
-        _ field: String, _ protected: ProtectedFields, of table: TableReference, ownRowsShowAll: Bool, _ sql: SQLContext
-    ) -> String? {
+        _ field: String, _ protected: ProtectedFields, of table: TableReference, ownRowsShowAll: Bool
+    ) -> SQL? {
         let column = table.column(field)
         guard !viewer.isAboveAccess else { return column }
+        var isOwn = Condition.never
+        if table.schema.name == "_User", let userId = viewer.userId {
+            isOwn = .when("\(table.column("objectId")) = \(SQL.text(userId))")
+        }
+        if table.schema.name == "_User", field == "authData" { return shown(column, isOwn) }
         var hidden = protected.base?.contains(field) ?? false
-        let isOwn: () -> String? = {
-            guard table.schema.name == "_User", let userId = viewer.userId else { return nil }
-            return "\(table.column("objectId")) = \(sql.text(userId))"
-        }
-        if table.schema.name == "_User", field == "authData" {
-            return isOwn().map { "CASE WHEN \($0) THEN \(column) END" }
-        }
-        var showing: [String] = []
+        var showing: [Condition] = []
         if let userId = viewer.userId {
             let matching = { (entry: (field: String, fields: Set<String>)) in
-                names(userId, field: entry.field, of: table, sql)
+                names(userId, field: entry.field, of: table)
             }
             if hidden {
                 showing += protected.byPointer.filter { !$0.fields.contains(field) }.map(matching)
@@ -175,15 +168,21 @@ struct Access {
                 let hiding = protected.byPointer.filter { $0.fields.contains(field) }
                 if !hiding.isEmpty {
                     hidden = true
-                    let anyHides = hiding.map(matching).joined(separator: " OR ")
-                    showing.append("NOT (\(anyHides))")
+                    showing.append(Condition.any(hiding.map(matching)).isNotTrue)
                     showing += protected.byPointer.filter { !$0.fields.contains(field) }.map(matching)
                 }
             }
         }
         guard hidden else { return column }
-        if ownRowsShowAll, let own = isOwn() { showing.append(own) }
-        guard !showing.isEmpty else { return nil }
-        return "CASE WHEN \(showing.joined(separator: " OR ")) THEN \(column) END"
+        if ownRowsShowAll { showing.append(isOwn) }
+        return shown(column, .any(showing))
+    }
+
+    private func shown(_ column: SQL, _ condition: Condition) -> SQL? {
+        switch condition {
+        case .always: column
+        case .never: nil
+        case .when(let sql): "CASE WHEN \(sql) THEN \(column) END"
+        }
     }
 }

@@ -25,14 +25,18 @@ extension Store {
         let access = access(viewer)
         for (className, targets) in Dictionary(grouping: targets, by: \.className).sorted(by: { $0.key < $1.key }) {
             guard let table = schema[className] else { continue }
-            let sql = SQLContext()
-            let target = TableReference(schema: table, alias: "t")
-            var text =
-                "SELECT FROM \(quoted(className)) t "
-                + "WHERE \(target.column("objectId")) = ANY (\(sql.texts(targets.map(\.objectId).sorted())))"
-            if let condition = access.condition(.write, .acl, on: target, sql) { text += " AND \(condition)" }
-            text += " ORDER BY \(target.column("objectId")) FOR UPDATE"
-            _ = try await transaction.execute(Statement(text), sql.parameters)
+            let target = access.table(table, "t")
+            let ids = SQL.texts(targets.map(\.objectId).sorted())
+            let conditions: [Condition] = [
+                .when("\(target.column("objectId")) = ANY (\(ids))"), access.condition(.write, .acl, on: target),
+            ]
+            let sql: SQL =
+                """
+                SELECT FROM \(target.source)\(Condition.clause(conditions)) \
+                ORDER BY \(target.column("objectId")) FOR UPDATE
+                """
+            let (statement, parameters) = sql.rendered()
+            _ = try await transaction.execute(statement, parameters)
         }
     }
 }

@@ -4,21 +4,27 @@ import Wire
 
 /// Builds the statements that read objects: pure, from a query, a viewer and the schema.
 struct ReadSQL {
-    let sql = SQLContext()
+    let aliases = Aliases()
     let schema: SchemaSnapshot
     let access: Access
     let options: StoreOptions
 
     struct Plan {
-        var statement: Statement
-        var parameters: [Parameter]
-        var columns: [ResultSet.Column]
-        var relations: [(label: [UInt8], target: String)]
+        let statement: Statement
+        let parameters: [Parameter]
+        let columns: [ResultSet.Column]
+        let relations: [(label: [UInt8], target: String)]
+
+        init(_ sql: SQL, columns: [ResultSet.Column] = [], relations: [(label: [UInt8], target: String)] = []) {
+            (statement, parameters) = sql.rendered()
+            self.columns = columns
+            self.relations = relations
+        }
     }
 
     private var predicates: PredicateSQL {
         PredicateSQL(
-            sql: sql, access: access, schema: schema,
+            aliases: aliases, access: access, schema: schema,
             subqueryLimit: access.viewer.isAboveAccess ? nil : options.subqueryLimit)
     }
 
@@ -26,56 +32,48 @@ struct ReadSQL {
     func find(
         _ table: ClassSchema, _ query: Query, selection: FieldSelection, rows: Access.Rows, limit: Int?
     ) throws(ParseError) -> Plan {
-        let table = access.table(table, sql.alias())
+        let table = access.table(table, aliases.next())
         let (columns, expressions) = select(selection, of: table)
-        var text = "SELECT \(expressions) FROM \(quoted(table.schema.name)) \(table.alias)"
-        text += try conditions(query.predicate, on: table, rows)
-        text += try OrderSQL(sql: sql).clause(
+        var sql: SQL = "SELECT \(expressions) FROM \(table.source)\(try conditions(query.predicate, on: table, rows))"
+        sql += try OrderSQL().clause(
             query.order, on: table, alwaysOrdered: query.skip > 0,
             relevance: { () throws(ParseError) in try relevance(query.predicate, of: table) },
-            near: { () throws(ParseError) in try nearest(query.predicate, of: table) })
-        if let limit { text += " LIMIT \(sql.bind(.int(Int64(limit)), "bigint"))" }
-        if query.skip > 0 { text += " OFFSET \(sql.bind(.int(Int64(query.skip)), "bigint"))" }
-        return Plan(
-            statement: Statement(text), parameters: sql.parameters, columns: columns, relations: relations(table.schema)
-        )
+            near: { () throws(ParseError) in nearest(query.predicate, of: table) })
+        sql += Page(limit: limit, skip: query.skip).sql
+        return Plan(sql, columns: columns, relations: relations(table.schema))
     }
 
     /// One object by its id, or several.
     func get(
         _ table: ClassSchema, ids: [String], selection: FieldSelection, rows: Access.Rows
     ) -> Plan {
-        let table = access.table(table, sql.alias())
+        let table = access.table(table, aliases.next())
         let (columns, expressions) = select(selection, of: table)
         let id = table.column("objectId")
-        var text = "SELECT \(expressions) FROM \(quoted(table.schema.name)) \(table.alias) WHERE "
-        text += ids.count == 1 ? "\(id) = \(sql.text(ids[0]))" : "\(id) = ANY(\(sql.texts(ids)))"
-        if let readable = access.condition(.read, rows, on: table, sql) { text += " AND \(readable)" }
+        let isWanted: SQL = ids.count == 1 ? "\(id) = \(SQL.text(ids[0]))" : "\(id) = ANY(\(SQL.texts(ids)))"
+        let conditions = Condition.clause([.when(isWanted), access.condition(.read, rows, on: table)])
         return Plan(
-            statement: Statement(text), parameters: sql.parameters, columns: columns, relations: relations(table.schema)
-        )
+            "SELECT \(expressions) FROM \(table.source)\(conditions)", columns: columns,
+            relations: relations(table.schema))
     }
 
     func count(_ table: ClassSchema, _ predicate: Predicate, rows: Access.Rows) throws(ParseError) -> Plan {
-        let table = access.table(table, sql.alias())
-        let text =
-            "SELECT count(*) FROM \(quoted(table.schema.name)) \(table.alias)"
-            + (try conditions(predicate, on: table, rows))
-        return Plan(statement: Statement(text), parameters: sql.parameters, columns: [], relations: [])
+        let table = access.table(table, aliases.next())
+        return Plan("SELECT count(*) FROM \(table.source)\(try conditions(predicate, on: table, rows))")
     }
 
     /// The values of one field; nil where the class has no such field.
     func distinct(
         _ table: ClassSchema, _ path: FieldPath, _ predicate: Predicate, rows: Access.Rows
     ) throws(ParseError) -> Plan? {
-        let table = access.table(table, sql.alias())
-        var from = "\(quoted(table.schema.name)) \(table.alias)"
-        let expression: String
+        let table = access.table(table, aliases.next())
+        var source = table.source
+        let expression: SQL
         let type: FieldType
-        switch Operand(path, of: table, sql) {
+        switch Operand(path, of: table) {
         case .missing, .relation: return nil
         case .column(let column, .array):
-            from += " CROSS JOIN LATERAL jsonb_array_elements(\(column)) AS e (element)"
+            source += " CROSS JOIN LATERAL jsonb_array_elements(\(column)) AS e (element)"
             (expression, type) = ("element", .object)
         case .json(let json): (expression, type) = (json, .object)
         case .column(let column, .geoPoint), .column(let column, .polygon):
@@ -83,29 +81,26 @@ struct ReadSQL {
             (expression, type) = ("\(column)::text", .string)
         case .column(let column, let columnType): (expression, type) = (column, columnType)
         }
-        let text =
-            "SELECT DISTINCT \(expression) FROM \(from)" + (try conditions(predicate, on: table, rows))
-            + (predicate == .always && access.viewer.isAboveAccess ? " WHERE " : " AND ") + "\(expression) IS NOT NULL"
+        let conditions = try conditions(predicate, on: table, rows, .when("\(expression) IS NOT NULL"))
         return Plan(
-            statement: Statement(text), parameters: sql.parameters,
-            columns: [ResultSet.Column(name: path.field, type: type, index: 0)], relations: [])
+            "SELECT DISTINCT \(expression) FROM \(source)\(conditions)",
+            columns: [ResultSet.Column(name: path.field, type: type, index: 0)])
     }
 
-    private func conditions(_ predicate: Predicate, on table: TableReference, _ rows: Access.Rows) throws(ParseError)
-        -> String
-    {
-        var conditions: [String] = []
-        if predicate != .always { conditions.append(try predicates.condition(predicate, on: table)) }
-        if let readable = access.condition(.read, rows, on: table, sql) { conditions.append(readable) }
-        return conditions.isEmpty ? "" : " WHERE " + conditions.joined(separator: " AND ")
+    private func conditions(
+        _ predicate: Predicate, on table: TableReference, _ rows: Access.Rows, _ more: Condition = .always
+    ) throws(ParseError) -> SQL {
+        Condition.clause([
+            try predicates.condition(predicate, on: table), access.condition(.read, rows, on: table), more,
+        ])
     }
 
-    private func select(_ selection: FieldSelection, of table: TableReference) -> ([ResultSet.Column], String) {
+    private func select(_ selection: FieldSelection, of table: TableReference) -> ([ResultSet.Column], SQL) {
         let alias = table.alias
-        var text = ""
-        text.reserveCapacity(96 + 24 * table.schema.columns.count)
-        text += "\(alias).\"objectId\", \(alias).\"createdAt\", \(alias).\"updatedAt\", "
-        text += "\(alias).\"_rperm\", \(alias).\"_wperm\""
+        var sql: SQL =
+            """
+            \(alias)."objectId", \(alias)."createdAt", \(alias)."updatedAt", \(alias)."_rperm", \(alias)."_wperm"
+            """
         var columns: [ResultSet.Column] = []
         columns.reserveCapacity(table.schema.columns.count)
         let protected = access.protectedFields(of: table.schema)
@@ -113,16 +108,13 @@ struct ReadSQL {
         let hidesNothing = protected.isEmpty && table.schema.name != "_User"
         for column in table.schema.columns where selection.shows(column.name) {
             if hidesNothing {
-                text += ", "
-                text += alias
-                text += "."
-                text += column.identifier
+                sql += ", \(alias).\(column: column)"
             } else {
                 guard
                     let expression = access.readable(
-                        column.name, protected, of: table, ownRowsShowAll: options.ownersSeeProtectedFields, sql)
+                        column.name, protected, of: table, ownRowsShowAll: options.ownersSeeProtectedFields)
                 else { continue }
-                text += ", \(expression)"
+                sql += ", \(expression)"
             }
             columns.append(ResultSet.Column(column, index: ResultSet.firstColumn + columns.count))
         }
@@ -130,10 +122,10 @@ struct ReadSQL {
             for (name, type) in DefaultFields.hiddenUserFields {
                 columns.append(
                     ResultSet.Column(name: name, type: type, index: ResultSet.firstColumn + columns.count))
-                text += ", \(table.column(name))"
+                sql += ", \(table.column(name))"
             }
         }
-        return (columns, text)
+        return (columns, sql)
     }
 
     private func relations(_ schema: ClassSchema) -> [(label: [UInt8], target: String)] {
@@ -142,29 +134,27 @@ struct ReadSQL {
     }
 
     /// `$nearSphere` sorts by distance where the query asks for no other order.
-    private func nearest(_ predicate: Predicate, of table: TableReference) throws(ParseError) -> String? {
+    private func nearest(_ predicate: Predicate, of table: TableReference) -> SQL? {
         switch predicate {
         case .and(let parts):
-            for part in parts { if let found = try nearest(part, of: table) { return found } }
+            for part in parts { if let found = nearest(part, of: table) { return found } }
             return nil
         case .field(let path, .nearSphere(let centre, _)):
-            guard !path.isDotted, case .column(let column, .geoPoint) = Operand(path, of: table, sql) else {
-                return nil
-            }
-            return GeoSQL(sql: sql).distance(column, centre)
+            guard case .column(let column, .geoPoint) = Operand(path, of: table) else { return nil }
+            return GeoSQL.distance(column, centre)
         default: return nil
         }
     }
 
     /// The relevance of a row to the first `$text`, best first.
-    private func relevance(_ predicate: Predicate, of table: TableReference) throws(ParseError) -> String? {
+    private func relevance(_ predicate: Predicate, of table: TableReference) throws(ParseError) -> SQL? {
         switch predicate {
         case .and(let parts):
             for part in parts { if let found = try relevance(part, of: table) { return found } }
             return nil
         case .field(let path, .text(let search)):
-            guard !path.isDotted, case .column(_, .string) = Operand(path, of: table, sql) else { return nil }
-            return try TextSearchSQL(search).score(Operand(path, of: table, sql), sql) + " DESC"
+            guard case .column(let column, .string) = Operand(path, of: table) else { return nil }
+            return "\(try TextSearchSQL(search).score(column)) DESC"
         default: return nil
         }
     }

@@ -8,24 +8,30 @@ struct Regex {
     let pattern: String
     let options: RegexOptions
 
-    func condition(_ operand: Operand, _ sql: SQLContext) -> String {
-        // The columns' own collation knows the case of ASCII letters only.
+    func condition(_ operand: Operand) -> Condition {
         let (options, body) = translation
-        let parameter = sql.text(body) + (options.contains(.ignoreCase) ? " COLLATE \"und-x-icu\"" : "")
+        var pattern = SQL.text(body)
+        // The columns' own collation knows the case of ASCII letters only.
+        if options.contains(.ignoreCase) { pattern += " COLLATE \"und-x-icu\"" }
         switch operand {
-        case .column(let column, .string): return "\(column) ~ \(parameter)"
-        case .column(let column, .file), .column(let column, .pointer): return "\(column) ~ \(parameter)"
-        case .column(let column, .array): return element(of: column, parameter)
+        case .column(let column, .string), .column(let column, .file), .column(let column, .pointer):
+            return .when("\(column) ~ \(pattern)")
+        case .column(let column, .array): return .when(element(of: column, pattern))
         case .json(let expression):
-            return "CASE jsonb_typeof(\(expression)) WHEN 'string' THEN (\(expression) #>> '{}') ~ \(parameter) "
-                + "WHEN 'array' THEN \(element(of: expression, parameter)) END"
-        default: return "false"
+            return .when(
+                """
+                CASE jsonb_typeof(\(expression)) WHEN 'string' THEN (\(expression) #>> '{}') ~ \(pattern) \
+                WHEN 'array' THEN \(element(of: expression, pattern)) END
+                """)
+        default: return .never
         }
     }
 
-    private func element(of list: String, _ parameter: String) -> String {
-        "EXISTS (SELECT FROM jsonb_array_elements(\(list)) e "
-            + "WHERE jsonb_typeof(e) = 'string' AND (e #>> '{}') ~ \(parameter))"
+    private func element(of list: SQL, _ pattern: SQL) -> SQL {
+        """
+        EXISTS (SELECT FROM jsonb_array_elements(\(list)) e \
+        WHERE jsonb_typeof(e) = 'string' AND (e #>> '{}') ~ \(pattern))
+        """
     }
 
     /// The pattern, and the options with those that it sets itself.

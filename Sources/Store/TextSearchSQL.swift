@@ -3,7 +3,7 @@ import Wire
 /// `$text`: full-text search by PostgreSQL's own dictionaries; all words must be there.
 struct TextSearchSQL {
     let search: TextSearch
-    private static let languages: [String: StaticString] = [
+    private static let languages: [String: SQL] = [
         "es": "'spanish'", "spanish": "'spanish'", "en": "'english'", "english": "'english'", "fr": "'french'",
         "french": "'french'", "de": "'german'", "german": "'german'", "it": "'italian'", "italian": "'italian'",
         "pt": "'portuguese'", "portuguese": "'portuguese'", "none": "'simple'", "simple": "'simple'",
@@ -11,7 +11,7 @@ struct TextSearchSQL {
 
     init(_ search: TextSearch) { self.search = search }
 
-    private func configuration() throws(ParseError) -> StaticString {
+    private func configuration() throws(ParseError) -> SQL {
         guard let language = search.language else { return "'english'" }
         guard let known = TextSearchSQL.languages[language.lowercased()] else {
             throw ParseError(102, "bad $text: $language \(language) is not known")
@@ -19,17 +19,19 @@ struct TextSearchSQL {
         return known
     }
 
-    func condition(_ operand: Operand, _ sql: SQLContext) throws(ParseError) -> String {
-        guard case .column(let column, .string) = operand else { return "false" }
+    func condition(_ operand: Operand) throws(ParseError) -> Condition {
+        guard case .column(let column, .string) = operand else { return .never }
         let configuration = try configuration()
-        return "to_tsvector(\(configuration), \(column)) @@ plainto_tsquery(\(configuration), \(sql.text(search.term)))"
+        return .when("to_tsvector(\(configuration), \(column)) @@ \(query(configuration))")
     }
 
     /// The relevance of a row, for `$score`.
-    func score(_ operand: Operand, _ sql: SQLContext) throws(ParseError) -> String {
-        guard case .column(let column, .string) = operand else { return "0" }
+    func score(_ column: SQL) throws(ParseError) -> SQL {
         let configuration = try configuration()
-        return
-            "ts_rank(to_tsvector(\(configuration), \(column)), plainto_tsquery(\(configuration), \(sql.text(search.term))))"
+        return "ts_rank(to_tsvector(\(configuration), \(column)), \(query(configuration)))"
+    }
+
+    private func query(_ configuration: SQL) -> SQL {
+        "plainto_tsquery(\(configuration), \(SQL.text(search.term)))"
     }
 }

@@ -276,14 +276,9 @@ extension Store {
     private func checkWritable(
         _ objectId: String, _ table: ClassSchema, _ access: Access, _ rows: [Access.Rows], _ transaction: Transaction?
     ) async throws {
-        let sql = SQLContext()
-        let target = TableReference(schema: table, alias: "t")
-        var text = "SELECT FROM \(quoted(table.name)) t WHERE \(target.column("objectId")) = \(sql.text(objectId))"
-        for rule in rows {
-            if let condition = access.condition(.write, rule, on: target, sql) { text += " AND \(condition)" }
-        }
+        let plan = WriteSQL(table: table).look(objectId: objectId, access: access, rows: rows)
         let reader: any StatementReader = transaction ?? database
-        guard try await reader.read(Statement(text), sql.parameters).count > 0 else { throw ParseError.objectNotFound }
+        guard try await reader.read(plan.statement, plan.parameters).count > 0 else { throw ParseError.objectNotFound }
     }
 
     /// Fills in the defaults of fields that say nothing; answers them.

@@ -39,13 +39,14 @@ struct Built: Equatable {
     /// The condition of a `where` on Temas, as the master key asks it.
     static func condition(_ condition: String) throws -> Built {
         let schema = try Forum.schema()
-        let sql = SQLContext()
         let access = Access(viewer: .master, sanitizesErrors: true)
-        let table = TableReference(schema: try #require(schema["Temas"]), alias: sql.alias())
-        let text = try PredicateSQL(sql: sql, access: access, schema: schema).condition(
+        let aliases = Aliases()
+        let table = access.table(try #require(schema["Temas"]), aliases.next())
+        let condition = try PredicateSQL(aliases: aliases, access: access, schema: schema).condition(
             try Predicate.parse(try Forum.object(condition), now: Timestamp(milliseconds: 1_704_067_200_000)), on: table
         )
-        return Built(text: text, parameters: sql.parameters)
+        let (statement, parameters) = condition.sql.rendered()
+        return Built(text: statement.text, parameters: parameters)
     }
 
     /// The statement of a find on Temas.

@@ -77,4 +77,10 @@ import Wire
     @Test func aQuoteInAnIdentifierIsDoubled() {
         #expect(quoted(#"a"b"#) == #""a""b""#)
     }
+
+    @Test func whatIsSetOnInsertIsThereBehindAnotherKeyOfTheSameField() throws {
+        let body = #"{"datos.a": 1, "datos.b": {"__op": "SetOnInsert", "amount": 2}}"#
+        #expect(try Built.create(body).parameters.contains(.textArray(["b"])))
+        #expect(try !Built.update(body).parameters.contains(.textArray(["b"])))
+    }
 }
