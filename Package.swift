@@ -43,10 +43,11 @@ let package = Package(
         .target(name: "CMigrations", path: "Sources/CMigrations"),
 
         // Rooms
-        room("Core", ["CLinux"]),
-        room("Postgres", ["Core", "CLibPQ"]),
+        room("Dates", []),
+        room("Core", ["CLinux", "Dates"]),
+        room("Postgres", ["Core", "Dates", "CLibPQ"]),
         room("HTTP", ["Core", "CLinux", "CMicrohttpd", "CCurl", "CZlib"]),
-        room("Wire", ["CSimdjson"]),
+        room("Wire", ["CSimdjson", "Dates"]),
         room("Options", ["Wire"]),
         room("Schema", ["Core", "Postgres", "Wire", "CMigrations"]),
         room("Store", ["Core", "Postgres", "Wire", "Schema", "CCrypto"]),

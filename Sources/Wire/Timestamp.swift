@@ -1,3 +1,5 @@
+import Dates
+
 /// Milliseconds since 1970-01-01T00:00:00Z, which is all the precision that Parse dates have.
 public struct Timestamp: Sendable, Hashable, Comparable {
     public var milliseconds: Int64
@@ -9,7 +11,6 @@ extension Timestamp: CustomStringConvertible {
     /// What JavaScript's Date can hold, in milliseconds either side of 1970.
     /// https://tc39.es/ecma262/#sec-time-values-and-time-range
     static let limit: Int64 = 8_640_000_000_000_000
-    private static let day: Int64 = 86_400_000
 
     /// Reads the ISO forms that JavaScript's `new Date(text)` takes: `2024`, `2024-01`, `2024-01-31`, each with
     /// `T12:30`, `T12:30:59` or `T12:30:59.123456` behind it and `Z`, `+02:00` or nothing (UTC) at the end; a blank
@@ -28,75 +29,11 @@ extension Timestamp: CustomStringConvertible {
         }
     }
 
-    /// How many bytes the text takes at most: with a sign and six digits of the year.
-    static let maxTextLength = 27
+    static let maxTextLength = CivilTime.maximumISOLength
 
-    /// As JavaScript's `toISOString`: `2024-01-01T00:00:00.000Z`; years before 0 or after 9999 as `±012345`.
-    /// Returns how many bytes it wrote.
+    /// Writes what JavaScript's `toISOString` answers. Returns how many bytes those are, `maxTextLength` at most.
     func write(to out: UnsafeMutablePointer<UInt8>) -> Int {
-        var (days, rest) = milliseconds.quotientAndRemainder(dividingBy: Self.day)
-        if rest < 0 {
-            days -= 1
-            rest += Self.day
-        }
-        let (year, month, day) = Self.date(days: Int(days))
-        var end = out
-        func put(_ byte: Unicode.Scalar) {
-            end.pointee = UInt8(ascii: byte)
-            end += 1
-        }
-        func digits(_ value: Int, _ count: Int) {
-            var rest = value
-            for place in stride(from: count - 1, through: 0, by: -1) {
-                end[place] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
-                rest /= 10
-            }
-            end += count
-        }
-        if year >= 0, year <= 9999 {
-            digits(year, 4)
-        } else {
-            put(year < 0 ? "-" : "+")
-            digits(abs(year), 6)
-        }
-        let time = Int(rest)
-        put("-")
-        digits(month, 2)
-        put("-")
-        digits(day, 2)
-        put("T")
-        digits(time / 3_600_000, 2)
-        put(":")
-        digits(time / 60_000 % 60, 2)
-        put(":")
-        digits(time / 1000 % 60, 2)
-        put(".")
-        digits(time % 1000, 3)
-        put("Z")
-        return end - out
-    }
-
-    // Days and dates of the Gregorian calendar: Howard Hinnant, http://howardhinnant.github.io/date_algorithms.html
-
-    static func date(days: Int) -> (year: Int, month: Int, day: Int) {
-        let shifted = days + 719_468
-        let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
-        let dayOfEra = shifted - era * 146_097
-        let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
-        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-        let shiftedMonth = (5 * dayOfYear + 2) / 153
-        let month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9
-        let year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
-        return (year, month, dayOfYear - (153 * shiftedMonth + 2) / 5 + 1)
-    }
-
-    static func days(year: Int, month: Int, day: Int) -> Int {
-        let year = month <= 2 ? year - 1 : year
-        let era = (year >= 0 ? year : year - 399) / 400
-        let yearOfEra = year - era * 400
-        let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
-        let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
-        return era * 146_097 + dayOfEra - 719_468
+        CivilTime(millisecondsSince1970: milliseconds).writeISO(to: out)
     }
 }
 
@@ -135,11 +72,11 @@ private struct Scan {
             guard let value = number(2, in: 1...12) else { return nil }
             month = value
             if take("-") {
-                guard let value = number(2, in: 1...Self.length(ofMonth: month, year: year)) else { return nil }
+                guard let value = number(2, in: 1...CivilDate.days(inMonth: month, of: year)) else { return nil }
                 day = value
             }
         }
-        let midnight = Int64(Timestamp.days(year: year, month: month, day: day)) * 86_400_000
+        let midnight = Int64(CivilDate(year: year, month: month, day: day).daysSince1970) * 86_400_000
         if isAtEnd { return midnight }
         guard take("T") || take("t") || take(" ") else { return nil }
         guard let time = time(), let offset = offset(), isAtEnd else { return nil }
@@ -190,13 +127,5 @@ private struct Scan {
         let minutes = isAtEnd ? 0 : number(2, in: 0...59)
         guard let minutes else { return nil }
         return sign * Int64(hours * 60 + minutes) * 60_000
-    }
-
-    private static func length(ofMonth month: Int, year: Int) -> Int {
-        switch month {
-        case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
-        case 4, 6, 9, 11: 30
-        default: 31
-        }
     }
 }
