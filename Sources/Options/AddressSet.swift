@@ -1,7 +1,7 @@
 import Glibc
 
 /// An IPv4 or IPv6 address. An IPv4 address that came as IPv6 (`::ffff:10.1.2.3`) is the IPv4 address.
-public struct Address: Sendable, Hashable {
+public struct Address: Sendable, Hashable, CustomStringConvertible {
     public let isIPv4: Bool
     /// The address as a number; 32 bits of it count for IPv4.
     let bits: UInt128
@@ -24,6 +24,19 @@ public struct Address: Sendable, Hashable {
         let bits = withUnsafeBytes(of: &six) { bytes in bytes.reduce(UInt128(0)) { $0 << 8 | UInt128($1) } }
         let isMapped = bits >> 32 == 0xFFFF
         self.init(isIPv4: isMapped, bits: isMapped ? bits & 0xFFFF_FFFF : bits)
+    }
+
+    /// As it is written: `10.1.2.3`, `2001:db8::7`.
+    public var description: String {
+        var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
+        if isIPv4 {
+            var four = in_addr(s_addr: UInt32(truncatingIfNeeded: bits).bigEndian)
+            inet_ntop(AF_INET, &four, &text, socklen_t(text.count))
+        } else {
+            var six = bits.bigEndian
+            inet_ntop(AF_INET6, &six, &text, socklen_t(text.count))
+        }
+        return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
     /// 127.0.0.0/8 or ::1.

@@ -69,13 +69,26 @@ extension ServerOptions.DeniedKeyword: OptionValue {
 
     public init(option json: JSON) throws(OptionFault) {
         let members = try Members(json, known: ["key", "value"])
-        var key: Pattern?
+        var key: JSON?
         var value: JSON?
         try members.read("key", into: &key)
         try members.read("value", into: &value)
         guard key != nil || value != nil else { throw OptionFault("needs a key or a value in each of its objects") }
-        if case .string(let text) = value { _ = try Pattern(text) }
-        self.init(key: key, value: value)
+        var keyPattern: Pattern?
+        if let key { keyPattern = try Pattern(Self.pattern(key, "key")) }
+        self.init(key: keyPattern, value: value)
+        if let value { _ = try Pattern(Self.pattern(value, "value")) }
+    }
+
+    /// Numbers and booleans are patterns by their text, as in Parse Server. There, an object or a list is taken too
+    /// and denies nothing.
+    private static func pattern(_ json: JSON, _ member: String) throws(OptionFault) -> String {
+        switch json {
+        case .string(let text): return text
+        case .number, .bool: return json.description
+        default:
+            throw OptionFault("at \"\(member)\" must be a text, a number or a boolean, not \(OptionText.short(json))")
+        }
     }
 
     public init(flag text: String) throws(OptionFault) { try self.init(option: OptionText.json(text)) }

@@ -49,10 +49,9 @@ extension ServerOptions {
             if let option = OptionTable.byName[name] {
                 // Null stands for an option that is not told, as in JavaScript.
                 if member.value == .null { continue }
-                do throws(OptionFault) { try option.set(&self, member.value) } catch {
+                do throws(OptionFault) { note(option, try option.set(&self, member.value)) } catch {
                     throw OptionFault("the option \"\(name)\" \(error)")
                 }
-                note(option)
             } else if OptionTable.sections.contains(name) {
                 switch member.value {
                 case .null: continue
@@ -97,22 +96,33 @@ extension ServerOptions {
     }
 
     private mutating func set(_ option: Option, _ text: String, calledHere: String) throws(OptionFault) {
-        do throws(OptionFault) { try option.setFlag(&self, text) } catch {
+        do throws(OptionFault) { note(option, try option.setFlag(&self, text)) } catch {
             throw OptionFault("\(calledHere) \(error)")
         }
-        note(option)
     }
 
     static func plain(_ name: String) -> String { name.filter { $0 != "-" && $0 != "." && $0 != "_" }.lowercased() }
 
     // MARK: the whole
 
-    private mutating func note(_ option: Option) {
-        if option.status == .notEffective, !notEffective.contains(option.name) { notEffective.append(option.name) }
+    /// Remembers an option without effect that was told; the last word on it counts.
+    private mutating func note(_ option: Option, _ told: JSON?) {
+        notEffective.removeAll { $0 == option.name }
+        if option.status != .effective, told != option.defaultValue { notEffective.append(option.name) }
+    }
+
+    private func refuseFalseProtection() throws(OptionFault) {
+        let sentences = notEffective.compactMap { name -> String? in
+            guard case .refused(let without)? = OptionTable.byName[name]?.status else { return nil }
+            return "the option \"\(name)\" protects, but does nothing in this version of Hermes; to start without "
+                + "it, take it out: \(without)"
+        }
+        if !sentences.isEmpty { throw OptionFault(sentences.joined(separator: "\n")) }
     }
 
     /// What only the whole shows.
     private mutating func finish() throws(OptionFault) {
+        try refuseFalseProtection()
         if !mountPath.hasPrefix("/") { mountPath = "/" + mountPath }
         while mountPath.count > 1, mountPath.hasSuffix("/") { mountPath.removeLast() }
 
@@ -137,6 +147,8 @@ extension ServerOptions {
                     + "\"passwordPolicy.resetTokenValidityDuration\""
             )
         }
+        let hidden = protectedFields["_User"]?["*"] ?? []
+        protectedFields["_User", default: [:]]["*"] = hidden + userSensitiveFields.filter { !hidden.contains($0) }
         // As in Parse Server, what is told comes on top of the defaults.
         for (className, rules) in ServerOptions().protectedFields {
             for (principal, fields) in rules {

@@ -14,7 +14,7 @@ extension OptionTable {
             "Whether a provider's token that has expired still updates a user", .notEffective),
         Option(
             "accountLockout.threshold", \.accountLockout.threshold, "Failed log-ins in a row that lock an account",
-            in: 1...999, .notEffective),
+            in: 1...999, .refused(without: "failed log-ins lock no account")),
         Option(
             "accountLockout.duration", \.accountLockout.duration, "Minutes that it stays locked",
             in: .leastNonzeroMagnitude...99999, .notEffective),
@@ -23,19 +23,21 @@ extension OptionTable {
             "Whether a new password unlocks it", .notEffective),
         Option(
             "passwordPolicy.validatorPattern", \.passwordPolicy.validatorPattern, "What a password must match",
-            .notEffective),
+            .refused(without: "any password is taken")),
         Option(
             "passwordPolicy.validationError", \.passwordPolicy.validationError, "What is said of one that does not",
             .notEffective),
         Option(
             "passwordPolicy.doNotAllowUsername", \.passwordPolicy.doNotAllowUsername,
-            "Whether a password that holds the user name is refused", .notEffective),
+            "Whether a password that holds the user name is refused",
+            .refused(without: "a password may hold the user name")),
         Option(
             "passwordPolicy.maxPasswordAge", \.passwordPolicy.maxPasswordAge,
-            "Days after which a password must be changed", in: .positive, .notEffective),
+            "Days after which a password must be changed", in: .positive, .refused(without: "no password grows old")),
         Option(
             "passwordPolicy.maxPasswordHistory", \.passwordPolicy.maxPasswordHistory,
-            "How many earlier passwords may not come again", in: 0...20, .notEffective),
+            "How many earlier passwords may not come again", in: 0...20,
+            .refused(without: "an earlier password may come again")),
         Option(
             "passwordPolicy.resetTokenValidityDuration", \.passwordPolicy.resetTokenValidityDuration,
             "Seconds that a link for a new password holds", in: .positive, .notEffective),
@@ -48,8 +50,8 @@ extension OptionTable {
     ]
 
     static let mail: [Option] = [
-        Option(later: "customPages", JSON.self, default: nil, "Pages of your own, by name"),
-        Option(later: "pages.customRoutes", JSON.self, default: nil, "Routes of your own beside the pages"),
+        Option(later: "customPages", JSON.self, "Pages of your own, by name"),
+        Option(later: "pages.customRoutes", JSON.self, "Routes of your own beside the pages"),
         Option(
             "email.smtp", \.email.smtp, "The SMTP server, `smtp://[user:password@]host:port` or `smtps://…`",
             .notEffective),
@@ -57,10 +59,12 @@ extension OptionTable {
         Option("verifyUserEmails", \.verifyUserEmails, "Whether mail addresses are verified", .notEffective),
         Option(
             "preventLoginWithUnverifiedEmail", \.preventLoginWithUnverifiedEmail,
-            "Whether log-in asks for a verified address", .notEffective),
+            "Whether log-in asks for a verified address",
+            .refused(without: "users log in whether their address is verified or not")),
         Option(
             "preventSignupWithUnverifiedEmail", \.preventSignupWithUnverifiedEmail,
-            "Whether sign-up gives no session before the address is verified", .notEffective),
+            "Whether sign-up gives no session before the address is verified",
+            .refused(without: "sign-up gives a session at once")),
         Option(
             "sendUserEmailVerification", \.sendUserEmailVerification, "Whether the mail to verify is sent by itself",
             .notEffective),
@@ -73,6 +77,8 @@ extension OptionTable {
         Option(
             "emailVerifySuccessOnInvalidEmail", \.emailVerifySuccessOnInvalidEmail,
             "Whether a request for an unknown address is answered like any other", .notEffective),
+        Option(later: "pages.enableRouter", Bool.self, default: false, "Whether pages are served: they will be"),
+        Option(later: "pages.pagesPath", String.self, "A folder with pages of your own"),
         Option("pages.pagesEndpoint", \.pages.pagesEndpoint, "The path of the pages beside the API", .notEffective),
         Option(
             "pages.enableLocalization", \.pages.enableLocalization, "Whether pages come in the reader's language",
@@ -96,7 +102,10 @@ extension OptionTable {
     ]
 
     static let files: [Option] = [
-        Option(later: "encryptionKey", String.self, default: nil, "The key that stored files are encrypted with"),
+        Option(
+            later: "encryptionKey", String.self, "The key that stored files are encrypted with",
+            .refused(without: "nothing is encrypted")),
+        Option(later: "fileKey", String.self, "Stands in the URLs of files from parse.com"),
         Option(
             "fileUpload.enableForPublic", \.fileUpload.enableForPublic, "Whether anybody may upload files",
             .notEffective),
@@ -137,6 +146,7 @@ extension OptionTable {
         Option(
             "installation.duplicateDeviceTokenMergePriority", \.installation.duplicateDeviceTokenMergePriority,
             "Which of two installations stays", .notEffective),
+        Option(later: "push", JSON.self, "The push services and their keys"),
         Option("scheduledPush", \.scheduledPush, "Whether pushes may be sent later", .notEffective),
         Option("startLiveQueryServer", \.startLiveQueryServer, "Whether LiveQuery is served", .notEffective),
         Option(
@@ -148,6 +158,13 @@ extension OptionTable {
         Option(
             "liveQueryServerOptions.keyPairs", \.liveQueryServerOptions.keyPairs,
             "Keys that LiveQuery clients must send, by their names", .notEffective),
+        Option(
+            later: "liveQueryServerOptions.cacheTimeout", Double.self, default: .number(5000),
+            "Milliseconds that LiveQuery keeps a session or a role"),
+        Option(
+            later: "liveQueryServerOptions.websocketTimeout", Double.self, default: .number(10000),
+            "Milliseconds between two pings of a socket"),
+        Option(later: "liveQueryServerOptions.logLevel", String.self, "See logLevel"),
     ]
 
     static let graphQL: [Option] = [
@@ -156,5 +173,11 @@ extension OptionTable {
         Option(
             later: "graphQLPublicIntrospection", Bool.self, default: false,
             "Whether anybody may read the GraphQL schema"),
+        Option(later: "graphQLSchema", String.self, "A file with a schema of your own"),
+        Option(later: "mountPlayground", Bool.self, default: false, "Whether a page to try GraphQL is served"),
+        Option(later: "playgroundPath", String.self, default: "/playground", "Its path"),
+        Option(
+            later: "encodeParseObjectInCloudFunction", Bool.self, default: true,
+            "Whether objects among the parameters of a function become `Parse.Object`"),
     ]
 }

@@ -2,10 +2,15 @@ import Wire
 
 /// One option: what it is called, what it may be, what it does, and where its value goes.
 public struct Option: Sendable {
-    public enum Status: Sendable {
+    public enum Status: Sendable, Hashable {
         case effective
-        /// Known, checked for its type, and without effect in this version: said at the start.
+        /// Known, checked for its type, and without effect in this version. A value other than the default is named
+        /// in a warning at the start.
         case notEffective
+        /// Without effect in this version as well, but it protects something that works without it: a value other
+        /// than the default refuses the start, so that nobody believes to be protected. `without` says what is the
+        /// case then, as the end of a sentence.
+        case refused(without: String)
     }
 
     /// As in a configuration file; a member of an object after a dot: `requestComplexity.queryDepth`.
@@ -18,8 +23,9 @@ public struct Option: Sendable {
     public let defaultValue: JSON?
     /// A second name of the flag and of the environment variable.
     let alias: String?
-    let set: @Sendable (inout ServerOptions, JSON) throws(OptionFault) -> Void
-    let setFlag: @Sendable (inout ServerOptions, String) throws(OptionFault) -> Void
+    /// Both answer the value as it would stand in a configuration file.
+    let set: @Sendable (inout ServerOptions, JSON) throws(OptionFault) -> JSON?
+    let setFlag: @Sendable (inout ServerOptions, String) throws(OptionFault) -> JSON?
 
     init<Value: OptionValue>(
         _ name: String, _ path: any (WritableKeyPath<ServerOptions, Value> & Sendable), _ summary: String,
@@ -33,26 +39,36 @@ public struct Option: Sendable {
         defaultValue = ServerOptions()[keyPath: path].shown
         set = { options, json throws(OptionFault) in
             let value = try Value(option: json)
-            try Self.check(value.shown, in: range)
-            options[keyPath: path] = value
+            return try Self.put(value, path, &options, in: range)
         }
         setFlag = { options, text throws(OptionFault) in
             let value = try Value(flag: text)
-            try Self.check(value.shown, in: range)
-            options[keyPath: path] = value
+            return try Self.put(value, path, &options, in: range)
         }
     }
 
+    private static func put<Value: OptionValue>(
+        _ value: Value, _ path: any (WritableKeyPath<ServerOptions, Value> & Sendable), _ options: inout ServerOptions,
+        in range: ClosedRange<Double>?
+    ) throws(OptionFault) -> JSON? {
+        try check(value.shown, in: range)
+        options[keyPath: path] = value
+        return value.shown
+    }
+
     /// An option that is known by its name and type alone.
-    init<Value: OptionValue>(later name: String, _ type: Value.Type, default defaultValue: JSON?, _ summary: String) {
+    init<Value: OptionValue>(
+        later name: String, _ type: Value.Type, default defaultValue: JSON? = nil, _ summary: String,
+        _ status: Status = .notEffective
+    ) {
         self.name = name
         kind = Value.kind
-        status = .notEffective
+        self.status = status
         self.summary = summary
         alias = nil
         self.defaultValue = defaultValue
-        set = { _, json throws(OptionFault) in _ = try Value(option: json) }
-        setFlag = { _, text throws(OptionFault) in _ = try Value(flag: text) }
+        set = { _, json throws(OptionFault) in try Value(option: json).shown }
+        setFlag = { _, text throws(OptionFault) in try Value(flag: text).shown }
     }
 
     private static func check(_ shown: JSON?, in range: ClosedRange<Double>?) throws(OptionFault) {
@@ -93,7 +109,18 @@ public enum OptionTable {
         "filesAdapter": "files are kept by the server itself",
         "cacheAdapter": "the server keeps its caches itself", "loggerAdapter": "see logLevel and logFormat",
         "verbose": "set logLevel to debug", "silent": "set logLevel to error", "jsonLogs": "set logFormat to json",
-        "logLevels": "see logLevel", "cluster": "see workers", "userSensitiveFields": "see protectedFields",
+        "logLevels": "see logLevel", "cluster": "see workers",
+        "collectionPrefix": "each application has a database of its own: see databaseURI",
+        "middleware": "put a proxy before the server",
+        "requestContextMiddleware": "put a proxy before the server", "serverCloseComplete": "wait for its end",
+        "analyticsAdapter": "there is none",
+        "passwordPolicy.validatorCallback": "see passwordPolicy.validatorPattern",
+        "liveQuery.redisURL": "servers reach each other through PostgreSQL",
+        "liveQuery.redisOptions": "servers reach each other through PostgreSQL",
+        "liveQueryServerOptions.redisURL": "servers reach each other through PostgreSQL",
+        "liveQueryServerOptions.port": "LiveQuery has the API's port",
+        "liveQueryServerOptions.appId": "it is the API's", "liveQueryServerOptions.masterKey": "it is the API's",
+        "liveQueryServerOptions.serverURL": "it is the API's",
         "directAccess": "hooks reach the data without HTTP at all times", "ip": "see host",
         "masterKeyTtl": "keys are told once, at the start", "cacheMaxSize": "the server bounds its caches itself",
         "cloud": "applications are part of the program",
@@ -148,6 +175,12 @@ public enum OptionTable {
         Option("logLevel", \.logLevel, "The least grave thing that is logged"),
         Option("logFormat", \.logFormat, "Lines for people, or JSON"),
         Option("logsFolder", \.logsFolder, "A folder for logs that the API can search", .notEffective),
+        Option(later: "maxLogFiles", JSON.self, "How many logs, or of how many days, are kept in it"),
+        Option(
+            later: "enableProductPurchaseLegacyApi", Bool.self, default: false,
+            "Whether purchases in Apple's shop are looked up: they never are"),
+        Option(
+            later: "enableExpressErrorHandler", Bool.self, default: false, "Whether Express sees errors: there is none"),
         Option("drainTimeout", \.drainTimeout, "Seconds that running requests have left after SIGTERM", in: 0...3600),
     ]
 
@@ -198,13 +231,13 @@ public enum OptionTable {
         Option(
             "rateLimit", \.rateLimit,
             "Limits of requests by path: a list of objects as in Parse Server",
-            .notEffective),
+            .refused(without: "nothing limits requests, unless a proxy before the server does")),
         Option(
             "idempotencyOptions.paths", \.idempotencyOptions.paths,
-            "Paths whose requests are done once for each `X-Parse-Request-Id`", .notEffective),
+            "Paths whose POST and PUT are done once for each `X-Parse-Request-Id`, as regular expressions"),
         Option(
             "idempotencyOptions.ttl", \.idempotencyOptions.ttl, "Seconds that a request id is remembered",
-            in: .positive, .notEffective),
+            in: .positive),
         Option(
             "requestKeywordDenylist", \.requestKeywordDenylist,
             "Keys and values that no request may carry, as regular expressions"
@@ -229,10 +262,13 @@ public enum OptionTable {
             "Whether refusals say only that permission is denied, not why"),
         Option(
             "allowAggregationForReadOnlyMasterKey", \.allowAggregationForReadOnlyMasterKey,
-            "Whether the read-only master key may aggregate", .notEffective),
+            "Whether the read-only master key may aggregate"),
         Option(
             "protectedFields", \.protectedFields,
             "Fields that are hidden, by class and by whom they are hidden from; `_User.email` always is"),
+        Option(
+            "userSensitiveFields", \.userSensitiveFields,
+            "Fields of `_User` that are hidden from everybody: an older name of `protectedFields._User.*`"),
         Option(
             "protectedFieldsOwnerExempt", \.protectedFieldsOwnerExempt,
             "Whether users see all fields of their own `_User` object"),
@@ -247,6 +283,7 @@ public enum OptionTable {
         Option(
             "security.enableCheckLog", \.security.enableCheckLog, "Whether the log tells of them at the start",
             .notEffective),
+        Option(later: "security.checkGroups", JSON.self, "Checks of your own"),
     ]
 
     static let schema: [Option] = [
@@ -254,9 +291,18 @@ public enum OptionTable {
         Option("allowCustomObjectId", \.allowCustomObjectId, "Whether clients may choose objectIds"),
         Option("objectIdSize", \.objectIdSize, "Characters of a new objectId", in: 1...64),
         Option(
-            "cacheTTL", \.cacheTTL, "Seconds that roles and sessions are kept without asking again", in: 0...86400,
-            .notEffective),
-        Option("schema.definitions", \.schema.definitions, "Classes to make at the start", .notEffective),
+            later: "customIdSize", Int.self,
+            "Taken for the sake of old configurations; does nothing in Parse Server either: see objectIdSize"),
+        Option(
+            later: "enableCollationCaseComparison", Bool.self, default: false,
+            "Whether the database compares names without regard to case: it always does"),
+        Option(
+            "cacheTTL", \.cacheTTL,
+            "Milliseconds that roles and sessions are kept without asking again; Hermes drops them once they change",
+            in: .atLeast(0), .notEffective),
+        Option(
+            "schema.definitions", \.schema.definitions, "Classes to make at the start, with their permissions",
+            .refused(without: "make the classes and set their permissions through `/schemas`")),
         Option("schema.strict", \.schema.strict, "Whether classes that are not defined are removed", .notEffective),
         Option(
             "schema.deleteExtraFields", \.schema.deleteExtraFields, "Whether fields that are not defined are removed",
@@ -264,7 +310,9 @@ public enum OptionTable {
         Option(
             "schema.recreateModifiedFields", \.schema.recreateModifiedFields,
             "Whether a field of another type is made anew", .notEffective),
-        Option("schema.lockSchemas", \.schema.lockSchemas, "Whether `/schemas` refuses changes", .notEffective),
+        Option(
+            "schema.lockSchemas", \.schema.lockSchemas, "Whether `/schemas` refuses changes",
+            .refused(without: "`/schemas` takes changes from who has the master key")),
         Option(
             "schema.keepUnknownIndexes", \.schema.keepUnknownIndexes, "Whether indexes that are not defined stay",
             .notEffective),

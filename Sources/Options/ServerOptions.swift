@@ -70,7 +70,9 @@ public struct ServerOptions: Sendable {
     public var enableSanitizedErrorResponse = true
     public var allowAggregationForReadOnlyMasterKey = false
     public var protectedFields: [String: [String: [String]]] = ["_User": ["*": ["email"]]]
-    public var protectedFieldsOwnerExempt = false
+    /// An older name of `protectedFields._User.*`, to which its fields are added.
+    public var userSensitiveFields: [String] = []
+    public var protectedFieldsOwnerExempt = true
     public var protectedFieldsTriggerExempt = true
     public var protectedFieldsSaveResponseExempt = false
     public var security = Security()
@@ -80,8 +82,8 @@ public struct ServerOptions: Sendable {
     public var allowCustomObjectId = false
     public var objectIdSize = 10
     public var schema = DefinedSchema()
-    /// Seconds.
-    public var cacheTTL = 5.0
+    /// Milliseconds.
+    public var cacheTTL = 5000.0
 
     // MARK: sessions
     /// Seconds.
@@ -120,7 +122,7 @@ public struct ServerOptions: Sendable {
     public var liveQuery = LiveQuery()
     public var liveQueryServerOptions = LiveQueryServer()
 
-    /// Names of the known options that were told and have no effect in this version: said at the start.
+    /// Names of the options that were told otherwise than their defaults and have no effect in this version.
     public internal(set) var notEffective: [String] = []
 
     /// The file that keys came from, where they were not all told; see `Keys`.

@@ -13,13 +13,13 @@ public enum TrustProxy: Sendable, Hashable {
 
     /// The client's address.
     ///
-    /// - Parameter forwardedFor: the header `X-Forwarded-For`, as it came: client first, nearest proxy last.
-    ///   An entry that is no address ends the walk.
-    public func client(peer: Address, forwardedFor: String?) -> Address {
-        guard self != .none, let forwardedFor else { return peer }
+    /// - Parameter forwardedFor: all lines of the header `X-Forwarded-For`, in the order they came, which are one
+    ///   list (RFC 9110, 5.3): client first, nearest proxy last. An entry that is no address ends the walk.
+    public func client(peer: Address, forwardedFor: [String]) -> Address {
+        guard self != .none else { return peer }
         var client = peer
         var passed = 0
-        for entry in forwardedFor.split(separator: ",").reversed() {
+        for entry in forwardedFor.reversed().flatMap({ $0.split(separator: ",").reversed() }) {
             guard trusts(client, passed), let address = Self.address(entry) else { break }
             client = address
             passed += 1
@@ -61,16 +61,17 @@ extension TrustProxy: OptionValue {
     public init(option json: JSON) throws(OptionFault) {
         switch json {
         case .bool(let all): self = all ? .all : .none
-        case .number: self = .hops(try Int(option: json))
+        case .number: self = try Self.hops(counted: Int(option: json))
         default: self = .addresses(try AddressSet(try Self.expanded([String](option: json))))
         }
     }
 
     public init(flag text: String) throws(OptionFault) {
-        if let all = try? Bool(flag: text) {
+        // A number first: 1 is one proxy, not "yes".
+        if let count = Int(text) {
+            self = try Self.hops(counted: count)
+        } else if let all = try? Bool(flag: text) {
             self = all ? .all : .none
-        } else if let count = Int(text) {
-            self = .hops(count)
         } else {
             self = .addresses(try AddressSet(try Self.expanded([String](flag: text))))
         }
@@ -83,6 +84,11 @@ extension TrustProxy: OptionValue {
         case .hops(let count): .number(Double(count))
         case .addresses(let set): set.shown
         }
+    }
+
+    private static func hops(counted count: Int) throws(OptionFault) -> TrustProxy {
+        guard count >= 0 else { throw OptionFault("must be a number of proxies, not \(count)") }
+        return count == 0 ? .none : .hops(count)
     }
 
     /// Express' names for ranges.

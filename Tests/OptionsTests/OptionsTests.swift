@@ -78,6 +78,77 @@ import Wire
         #expect(options.notEffective == ["scheduledPush", "pages.forceRedirect"])
     }
 
+    @Test func aDefaultThatIsToldIsNotWorthAWarning() throws {
+        let options = try options(
+            #"{"scheduledPush": false, "rateLimit": [], "accountLockout": {}, "pages": {"placeholders": {}},"#
+                + #" "preventLoginWithUnverifiedEmail": false, "passwordPolicy": {"maxPasswordHistory": 0}}"#)
+        #expect(options.notEffective.isEmpty)
+    }
+
+    /// Who believes to be protected and is not must know before the first request.
+    @Test(
+        arguments: [
+            #"{"rateLimit": [{"requestPath": "/login", "requestTimeWindow": 1000, "requestCount": 3}]}"#,
+            #"{"accountLockout": {"threshold": 3, "duration": 5}}"#,
+            #"{"passwordPolicy": {"validatorPattern": "^.{8,}$"}}"#,
+            #"{"passwordPolicy": {"doNotAllowUsername": true}}"#, #"{"passwordPolicy": {"maxPasswordAge": 90}}"#,
+            #"{"passwordPolicy": {"maxPasswordHistory": 3}}"#, #"{"preventLoginWithUnverifiedEmail": true}"#,
+            #"{"preventSignupWithUnverifiedEmail": true}"#, #"{"encryptionKey": "k"}"#,
+            #"{"schema": {"lockSchemas": true}}"#, #"{"schema": {"definitions": [{"className": "Temas"}]}}"#,
+        ])
+    func anOptionThatProtectsAndDoesNothingRefusesTheStart(_ json: String) {
+        #expect(fault(json)?.contains("protects, but does nothing") == true)
+        #expect(fault(json)?.contains("take it out: ") == true)
+    }
+
+    @Test func theLastWordOnSuchAnOptionCounts() throws {
+        let file = try JSONParser.parse(#"{"preventLoginWithUnverifiedEmail": true, "scheduledPush": true}"#)
+        let options = try ServerOptions(
+            file: file, flags: [("prevent-login-with-unverified-email", "false"), ("scheduled-push", "false")])
+        #expect(options.notEffective.isEmpty)
+        #expect(throws: OptionFault.self) { try ServerOptions(environment: ["HERMES_ACCOUNT_LOCKOUT_THRESHOLD": "3"]) }
+    }
+
+    @Test func usersSeeTheirOwnAddressUnlessToldOtherwise() throws {
+        #expect(ServerOptions().protectedFieldsOwnerExempt)
+        #expect(try !options(#"{"protectedFieldsOwnerExempt": false}"#).protectedFieldsOwnerExempt)
+    }
+
+    @Test func anOlderNameOfProtectedFieldsIsUnderstood() throws {
+        let alone = try options(#"{"userSensitiveFields": ["phone", "email"]}"#)
+        #expect(alone.protectedFields == ["_User": ["*": ["email", "phone"]]])
+        let both = try options(
+            #"{"userSensitiveFields": ["phone"], "protectedFields": {"_User": {"*": ["street"], "role:x": []}}}"#)
+        #expect(both.protectedFields["_User"] == ["*": ["street", "phone", "email"], "role:x": []])
+    }
+
+    /// Parse Server starts with them, so that configurations which have them can be taken over.
+    @Test func oldOptionsOfParseServerAreTakenWithAWarning() throws {
+        let options = try options(
+            #"{"fileKey": "k", "customIdSize": 11, "maxLogFiles": "14d", "mountPlayground": true, "push": {"ios": {}},"#
+                + #" "liveQueryServerOptions": {"cacheTimeout": 1}, "enableExpressErrorHandler": false}"#)
+        #expect(
+            options.notEffective == [
+                "fileKey", "customIdSize", "maxLogFiles", "mountPlayground", "push",
+                "liveQueryServerOptions.cacheTimeout",
+            ])
+        #expect(fault(#"{"collectionPrefix": "a_"}"#)?.contains("a database of its own") == true)
+    }
+
+    @Test func aDenylistThatCouldDenyNothingIsRefused() throws {
+        #expect(fault(#"{"requestKeywordDenylist": {"key": "x"}}"#)?.contains("must be a list") == true)
+        #expect(fault(#"{"requestKeywordDenylist": ["x"]}"#)?.contains("must hold objects") == true)
+        #expect(fault(#"{"requestKeywordDenylist": [{}]}"#)?.contains("needs a key or a value") == true)
+        #expect(fault(#"{"requestKeywordDenylist": [{"keys": "x"}]}"#)?.contains("did you mean \"key\"?") == true)
+        #expect(fault(#"{"requestKeywordDenylist": [{"key": ["x"]}]}"#)?.contains("must be a text, a number") == true)
+        #expect(fault(#"{"requestKeywordDenylist": [{"value": {}}]}"#)?.contains("must be a text, a number") == true)
+        #expect(fault(#"{"requestKeywordDenylist": [{"value": "("}]}"#)?.contains("not a regular expression") == true)
+        // Parse Server reads a number as the pattern that its digits are.
+        let list = try options(#"{"requestKeywordDenylist": [{"key": 7}, {"value": true}]}"#).requestKeywordDenylist
+        #expect(list.first?.key?.isFound(in: "a7") == true)
+        #expect(list.last?.value == .bool(true))
+    }
+
     @Test func flagsGoBeforeTheEnvironmentAndTheEnvironmentBeforeTheFile() throws {
         let options = try ServerOptions(
             file: JSONParser.parse(#"{"port": 1, "host": "::1", "appName": "file", "maxLimit": 7}"#),
