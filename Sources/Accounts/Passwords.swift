@@ -28,7 +28,7 @@ public enum Passwords {
     public static func verify(_ password: String, _ hash: String) async throws -> Bool {
         try await offWorkers {
             guard let computed = compute(password, hash) else { return false }
-            return isEqual(computed, hash)
+            return Secret.matches(computed, hash)
         }
     }
 
@@ -62,15 +62,5 @@ public enum Passwords {
         guard let result = crypt_ra(password, setting, &data, &size) else { return nil }
         let hash = String(cString: result)
         return hash.hasPrefix("$2") ? hash : nil
-    }
-
-    /// Compares without telling by its time where two texts differ.
-    static func isEqual(_ one: String, _ other: String) -> Bool {
-        let one = Array(one.utf8)
-        let other = Array(other.utf8)
-        guard one.count == other.count else { return false }
-        var difference: UInt8 = 0
-        for index in one.indices { difference |= one[index] ^ other[index] }
-        return difference == 0
     }
 }

@@ -15,7 +15,7 @@ final class API {
     let errors = ErrorAnswer()
     private let identification: Identification
     private let denylist: KeywordDenylist
-    private let cors: [(String, String)]
+    private let cors: CORS
 
     init(options: ServerOptions, accounts: Accounts, denylist: KeywordDenylist) {
         self.options = options
@@ -23,7 +23,7 @@ final class API {
         self.store = accounts.store
         self.denylist = denylist
         identification = Identification(options: options)
-        cors = API.corsHeaders(options)
+        cors = CORS(options)
     }
 
     // MARK: the path of a request
@@ -42,7 +42,7 @@ final class API {
                     ["id": .text(id), "method": .text(http.method), "path": .text(http.path), "error": "\(error)"])
             }
         }
-        answer.headers += cors
+        answer.headers += cors.headers(origin: cors.asksForOrigin ? http.header("Origin") : nil)
         answer.headers.append(("Content-Type", "application/json; charset=utf-8"))
         // Who asks decides what the answer holds, and HTTP's caches don't look at the session's token. Left without
         // this header, Foundation's on Linux even answers one query with what another one of the same class found.
@@ -156,22 +156,6 @@ final class API {
         }
         if later.writes { try checkKeywords(request.body) }
         throw ParseError(108, "\(later.name) cannot be used with this version of Hermes yet.")
-    }
-
-    // MARK: CORS
-
-    private static func corsHeaders(_ options: ServerOptions) -> [(String, String)] {
-        let headers = [
-            "X-Parse-Master-Key", "X-Parse-REST-API-Key", "X-Parse-Javascript-Key", "X-Parse-Application-Id",
-            "X-Parse-Client-Version", "X-Parse-Session-Token", "X-Requested-With", "X-Parse-Revocable-Session",
-            "X-Parse-Request-Id", "Content-Type", "Pragma", "Cache-Control",
-        ]
-        return [
-            ("Access-Control-Allow-Origin", options.allowOrigin.first ?? "*"),
-            ("Access-Control-Allow-Methods", "GET,PUT,POST,DELETE"),
-            ("Access-Control-Allow-Headers", (headers + options.allowHeaders).joined(separator: ", ")),
-            ("Access-Control-Expose-Headers", "X-Parse-Job-Status-Id, X-Parse-Push-Status-Id"),
-        ]
     }
 }
 

@@ -1,3 +1,5 @@
+import Accounts
+import Core
 import HTTP
 import Options
 import Store
@@ -55,37 +57,39 @@ struct Identification {
             guard case .object = object else { throw ParseError(107, "Invalid object for context.") }
         }
         guard appId == options.appId, !options.appId.isEmpty else { throw Identification.unauthorized }
-        caller.address = address(request)
-        caller.key = try key(master: masterKey, maintenance: maintenanceKey, from: caller.address)
+        caller.key = try key(master: masterKey, maintenance: maintenanceKey, of: request)
         if caller.key == .none, !clientKeys.satisfy(options) { throw Identification.unauthorized }
         return caller
     }
 
     /// Throws 403 where a right key comes from an address that it must not come from.
-    private func key(master: String?, maintenance: String?, from address: Address?) throws(ParseError) -> Viewer.Key {
-        if let maintenance, matches(maintenance, options.maintenanceKey) {
-            try check(address, options.maintenanceKeyIps)
+    private func key(
+        master: String?, maintenance: String?, of request: HTTPRequest
+    ) throws(ParseError) -> Viewer.Key {
+        if let maintenance, Secret.matches(maintenance, options.maintenanceKey) {
+            try check(request, options.maintenanceKeyIps, "maintenanceKey")
             return .maintenance
         }
         guard let master else { return .none }
-        if matches(master, options.masterKey) {
-            try check(address, options.masterKeyIps)
+        if Secret.matches(master, options.masterKey) {
+            try check(request, options.masterKeyIps, "masterKey")
             return .master
         }
-        if matches(master, options.readOnlyMasterKey) {
-            try check(address, options.readOnlyMasterKeyIps)
+        if Secret.matches(master, options.readOnlyMasterKey) {
+            try check(request, options.readOnlyMasterKeyIps, "readOnlyMasterKey")
             return .readOnlyMaster
         }
         return .none
     }
 
-    private func check(_ address: Address?, _ allowed: AddressSet) throws(ParseError) {
-        guard let address, allowed.contains(address) else { throw Identification.unauthorized }
-    }
-
-    private func address(_ request: HTTPRequest) -> Address? {
-        guard let peer = Address(request.remoteAddress.text) else { return nil }
-        return options.trustProxy.client(peer: peer, forwardedFor: request.header("X-Forwarded-For"))
+    /// A right key from a wrong address has been stolen, or the list of addresses is wrong: both are worth a line.
+    private func check(_ request: HTTPRequest, _ allowed: AddressSet, _ key: String) throws(ParseError) {
+        let address = options.trustProxy.client(of: request)
+        if let address, allowed.contains(address) { return }
+        Log.shared.warning(
+            "a right key came from an address that it is not for",
+            ["key": .text(key), "address": .text(address?.description ?? "unknown"), "option": .text(key + "Ips")])
+        throw Identification.unauthorized
     }
 
     private func take(_ name: String, _ body: inout JSONObject) throws(ParseError) -> String? {
@@ -94,14 +98,6 @@ struct Identification {
         guard case .string(let text) = given else { throw Identification.unauthorized }
         return text
     }
-}
-
-/// Compares secrets without telling by the time where they differ.
-func matches(_ given: String, _ secret: String?) -> Bool {
-    guard let secret, !secret.isEmpty else { return false }
-    var difference: UInt8 = given.utf8.count == secret.utf8.count ? 0 : 1
-    for (one, other) in zip(given.utf8, secret.utf8) { difference |= one ^ other }
-    return difference == 0
 }
 
 /// The keys that a configuration may ask of client libraries.
@@ -125,7 +121,8 @@ private struct ClientKeys {
             (dotNet, options.dotNetKey),
         ]
         let configured = pairs.filter { $0.1 != nil }
-        return configured.isEmpty || configured.contains { given, key in given.map { matches($0, key) } ?? false }
+        return configured.isEmpty
+            || configured.contains { given, key in given.map { Secret.matches($0, key) } ?? false }
     }
 }
 

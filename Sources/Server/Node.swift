@@ -113,16 +113,19 @@ final class Node: Sendable {
 
     /// SIGHUP: new connections get the certificate as its file is now. A file that can't be used changes nothing.
     private func reloadCertificate() {
-        do {
-            guard let tls = try certificate() else { return }
-            for worker in workers {
-                Task {
-                    try await worker.run { _, loop in try loop.first(WorkerService.self)?.reload(tls) }
-                    Log.shared.info("the certificate was read again", ["worker": .int(worker.index)])
+        ServiceManager.tell(.reloading)
+        Task {
+            do {
+                if let tls = try certificate() {
+                    for worker in workers {
+                        try await worker.run { _, loop in try loop.first(WorkerService.self)?.reload(tls) }
+                    }
+                    Log.shared.info("the certificate was read again")
                 }
+            } catch {
+                Log.shared.error("the certificate cannot be used; the old one stays", ["error": "\(error)"])
             }
-        } catch {
-            Log.shared.error("the certificate cannot be used; the old one stays", ["error": "\(error)"])
+            ServiceManager.tell(.ready)
         }
     }
 

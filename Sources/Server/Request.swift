@@ -1,4 +1,3 @@
-import Options
 import Postgres
 import Store
 import Wire
@@ -24,5 +23,4 @@ struct Caller {
     var installationId: String?
     /// `X-Parse-Request-Id`.
     var requestId: String?
-    var address: Address?
 }

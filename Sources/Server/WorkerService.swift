@@ -93,10 +93,7 @@ final class Front {
 
     /// Only for who may use the master key from where it comes.
     private func metrics(_ request: HTTPRequest) -> Answer {
-        let peer = Address(request.remoteAddress.text).map {
-            options.trustProxy.client(peer: $0, forwardedFor: request.header("X-Forwarded-For"))
-        }
-        guard let peer, options.masterKeyIps.contains(peer) else {
+        guard let client = options.trustProxy.client(of: request), options.masterKeyIps.contains(client) else {
             return Answer(status: 403, json: ["error": "Metrics are for addresses in masterKeyIps."])
         }
         return Answer(

@@ -2,12 +2,15 @@ import Core
 import Foundation
 import Glibc
 import Postgres
+import Synchronization
 import TestSupport
 import Wire
 
 /// `hermes serve` as a program of its own, the one that was built beside these tests.
 final class HermesProcess: Sendable {
-    let port: Int
+    /// Where it listens, once `waitUntilReady` has returned.
+    var port: Int { boundPort.withLock { $0 } }
+    private let boundPort = Mutex(0)
     let child: ChildProcess
     /// What it printed goes here.
     let log: String
@@ -34,17 +37,23 @@ final class HermesProcess: Sendable {
     /// - Parameters:
     ///   - folder: For its configuration and its log; its data too, unless it is given a database.
     ///   - conninfo: The database to use instead of a private cluster.
-    init(folder: String, name: String = "server", conninfo: String? = nil) throws {
-        port = HermesProcess.freePort()
+    ///   - options: Over those that all tests have.
+    ///   - variables: Over the environment of the tests.
+    init(
+        folder: String, name: String = "server", conninfo: String? = nil, options: [(String, JSON)] = [],
+        variables: [String: String] = [:]
+    ) throws {
         log = "\(folder)/\(name).log"
-        let configuration: JSON = [
-            "appId": .string(TestServer.appId), "masterKey": .string(TestServer.masterKey),
-            "port": .number(Double(port)),
-        ]
+        // Port 0: the system gives one that is free, and the banner tells it.
+        var configuration = JSONObject([
+            ("appId", .string(TestServer.appId)), ("masterKey", .string(TestServer.masterKey)), ("port", 0),
+        ])
+        for (name, value) in options { configuration[name] = value }
         let file = "\(folder)/\(name).json"
-        try Data(configuration.bytes).write(to: URL(fileURLWithPath: file))
+        try Data(JSON.object(configuration).bytes).write(to: URL(fileURLWithPath: file))
         var environment = ProcessInfo.processInfo.environment
         environment["DATABASE_URL"] = conninfo
+        environment.merge(variables) { _, new in new }
         let output = open(log, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
         defer { close(output) }
         // Tests that end badly leave no server behind.
@@ -55,16 +64,17 @@ final class HermesProcess: Sendable {
             ], environment: environment, output: output)
     }
 
-    /// Waits until it answers.
+    /// Waits until it says that it serves.
     func waitUntilReady(_ loop: Loop) async throws {
-        let client = Client(loop, port: port)
-        defer { client.close() }
-        for _ in 0..<3000 {
+        for _ in 0..<6000 {
+            if let match = printed.firstMatch(of: /listening on .* port ([0-9]+)\n/), let port = Int(match.1) {
+                boundPort.withLock { $0 = port }
+                return
+            }
             if let exit = child.exitCode { throw Failure(description: "hermes ended with \(exit): \(printed)") }
-            if let reply = try? await client.send("GET", "/health"), reply.status == 200 { return }
             try await loop.sleep(nanoseconds: 10_000_000)
         }
-        throw Failure(description: "hermes did not answer: \(printed)")
+        throw Failure(description: "hermes did not get ready: \(printed)")
     }
 
     var printed: String { (try? String(contentsOfFile: log, encoding: .utf8)) ?? "" }
@@ -86,23 +96,6 @@ final class HermesProcess: Sendable {
         let file = try? String(contentsOfFile: "\(folder)/data/postgres/postmaster.pid", encoding: .utf8)
         guard let line = file?.split(separator: "\n").first, let process = pid_t(line) else { return nil }
         return kill(process, 0) == 0 ? process : nil
-    }
-
-    /// A port that nobody listens on now.
-    private static func freePort() -> Int {
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        defer { close(descriptor) }
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-                _ = bind(descriptor, address, length)
-                getsockname(descriptor, address, &length)
-            }
-        }
-        return Int(UInt16(bigEndian: address.sin_port))
     }
 }
 

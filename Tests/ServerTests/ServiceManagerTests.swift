@@ -1,0 +1,86 @@
+import Core
+import Foundation
+import Glibc
+import HTTP
+import TestSupport
+import Testing
+import Wire
+
+/// What a service manager and its signals do with a running server.
+@Suite(.serialized) struct ServiceManagerTests {
+    @Test func aRenewedCertificateIsReadOnSIGHUP() async throws {
+        let folder = HermesProcess.makeFolder("signal")
+        defer { removeFolder(folder) }
+        let database = try await TestDatabase.make(template: TestServer.template)
+        let first = try certificate("first", in: folder)
+        let second = try certificate("second", in: folder)
+        let (chain, key) = ("\(folder)/chain.pem", "\(folder)/key.pem")
+        try replace(chain, by: first.chain)
+        try replace(key, by: first.key)
+        let manager = NotifySocket(path: "\(folder)/notify")
+        try await onWorker { loop in
+            let server = try HermesProcess(
+                folder: folder, conninfo: database.conninfo,
+                options: [("tlsCertificate", .string(chain)), ("tlsKey", .string(key))],
+                variables: ["NOTIFY_SOCKET": "\(folder)/notify"])
+            try await server.waitUntilReady(loop)
+            #expect(try await blocking { manager.next() } == "READY=1")
+            let old = HTTPClient(loop: loop)
+            old.certificateAuthorities = first.chain
+            let new = HTTPClient(loop: loop)
+            new.certificateAuthorities = second.chain
+            let url = "https://localhost:\(server.port)/parse/health"
+            #expect(await status(old, url) == 200)
+            #expect(await status(new, url) == nil)
+
+            try replace(chain, by: second.chain)
+            try replace(key, by: second.key)
+            server.child.signal(SIGHUP)
+            let reloading = try await blocking { manager.next() }
+            #expect(reloading.hasPrefix("RELOADING=1\nMONOTONIC_USEC="))
+            #expect(try await blocking { manager.next() } == "READY=1")
+            #expect(await status(new, url) == 200)
+            let stranger = HTTPClient(loop: loop)
+            stranger.certificateAuthorities = first.chain
+            #expect(await status(stranger, url) == nil)
+
+            // One that can't be used changes nothing.
+            try Data("no certificate".utf8).write(to: URL(fileURLWithPath: chain))
+            server.child.signal(SIGHUP)
+            _ = try await blocking { manager.next() }
+            #expect(try await blocking { manager.next() } == "READY=1")
+            let another = HTTPClient(loop: loop)
+            another.certificateAuthorities = second.chain
+            #expect(await status(another, url) == 200)
+
+            server.child.signal(SIGTERM)
+            #expect(try await blocking { manager.next() } == "STOPPING=1")
+            for client in [old, new, stranger, another] { client.close() }
+            #expect(try await server.exit(within: 20) == 0, "\(server.printed)")
+        }
+    }
+
+    /// nil where no answer came.
+    private func status(_ client: HTTPClient, _ url: String) async -> Int? {
+        try? await client.send(HTTPClientRequest(url: url)).status
+    }
+
+    private func replace(_ path: String, by other: String) throws {
+        try Data(contentsOf: URL(fileURLWithPath: other)).write(to: URL(fileURLWithPath: path), options: .atomic)
+    }
+
+    /// A self-signed certificate for localhost.
+    private func certificate(_ name: String, in folder: String) throws -> (chain: String, key: String) {
+        let (chain, key) = ("\(folder)/\(name).pem", "\(folder)/\(name).key")
+        let openssl = Process()
+        openssl.executableURL = URL(fileURLWithPath: "/usr/bin/openssl")
+        openssl.arguments = [
+            "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "1",
+            "-keyout", key, "-out", chain, "-subj", "/CN=\(name)", "-addext", "subjectAltName=DNS:localhost",
+        ]
+        openssl.standardError = FileHandle.nullDevice
+        try openssl.run()
+        openssl.waitUntilExit()
+        return (chain, key)
+    }
+}
