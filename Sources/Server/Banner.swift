@@ -1,5 +1,6 @@
 import Glibc
 import Options
+import Wire
 
 /// What a server says of itself once it serves.
 public enum Banner {
@@ -7,18 +8,11 @@ public enum Banner {
     ///   - port: the port that it listens on, which the options may have left open.
     ///   - database: PostgreSQL's version, such as "15.14".
     public static func text(_ options: ServerOptions, port: Int, workers: Int, database: String) -> String {
-        let scheme = options.tlsCertificate == nil ? "http" : "https"
-        let host = ["0.0.0.0", "::"].contains(options.host) ? "localhost" : options.host
-        let shownHost = host.contains(":") ? "[\(host)]" : host
-        var rows = [
-            ("API", "\(scheme)://\(shownHost):\(port)\(options.mountPath)"),
-            ("listening on", "\(options.host), port \(port)"),
-            ("application id", options.appId),
-        ]
-        if let file = options.keysFile {
-            rows.append(("keys", absolute(file) + (options.keysAreNew ? " (made just now; keep a copy)" : "")))
-        }
-        rows += [
+        let url = address(options, port: port)
+        let place = options.keysFile.map { "in " + absolute($0) } ?? "told by the configuration"
+        let rows = [
+            ("API", url), ("listening on", "\(options.host), port \(port)"), ("application id", options.appId),
+            ("master key", place + (options.keysAreNew ? " (made just now; keep a copy)" : "")),
             (
                 "data",
                 options.databaseURI == nil
@@ -29,7 +23,49 @@ public enum Banner {
         ]
         let width = rows.map(\.0.count).max() ?? 0
         let lines = rows.map { "  \($0.0)\(String(repeating: " ", count: width - $0.0.count))  \($0.1)" }
-        return "\nHermes \(version) is ready\n\n" + lines.joined(separator: "\n") + "\n\n"
+        return "\nHermes \(version) is ready\n\n" + lines.joined(separator: "\n") + "\n\n" + trial(options, url)
+    }
+
+    /// Two ways to try the server, ready to be pasted; no secret is among them, since the keys of clients are none.
+    private static func trial(_ options: ServerOptions, _ url: String) -> String {
+        let clientKey = [
+            ("X-Parse-REST-API-Key", options.restAPIKey), ("X-Parse-Javascript-Key", options.javascriptKey),
+            ("X-Parse-Client-Key", options.clientKey), ("X-Parse-Windows-Key", options.dotNetKey),
+        ].first { $0.1 != nil }
+        let headers = [
+            ("X-Parse-Application-Id", options.appId), clientKey ?? ("", nil), ("Content-Type", "application/json"),
+        ].compactMap { name, value in value.map { "-H \(quotedForShell("\(name): \($0)"))" } }
+        let curl = """
+            Sign somebody up:
+
+              curl \(headers.joined(separator: " ")) \\
+                -d '{"username": "lucia", "password": "ruta-2015"}' \(quotedForShell(url + "/users"))
+
+
+            """
+        // Where others have keys, JavaScript clients without one are not let in.
+        guard clientKey == nil || options.javascriptKey != nil else { return curl }
+        let keys = [options.appId] + (options.javascriptKey.map { [$0] } ?? [])
+        return curl + """
+            Log in with the JavaScript SDK (npm install parse; in a page: parse.min.js, and not the first line):
+
+              const Parse = require('parse/node');
+              Parse.initialize(\(keys.map { JSON.string($0).description }.joined(separator: ", ")));
+              Parse.serverURL = \(JSON.string(url));
+              Parse.User.logIn('lucia', 'ruta-2015').then(user => console.log('hello', user.id));
+
+
+            """
+    }
+
+    private static func address(_ options: ServerOptions, port: Int) -> String {
+        let scheme = options.tlsCertificate == nil ? "http" : "https"
+        let host = ["0.0.0.0", "::"].contains(options.host) ? "localhost" : options.host
+        return "\(scheme)://\(host.contains(":") ? "[\(host)]" : host):\(port)\(options.mountPath)"
+    }
+
+    private static func quotedForShell(_ text: String) -> String {
+        "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: #"'\''"#) + "'"
     }
 
     /// Hermes' version; CHANGELOG.md says what is in it.

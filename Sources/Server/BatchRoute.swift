@@ -31,7 +31,7 @@ extension API {
             throw ParseError(107, "batch request path must be a string")
         }
         let sides = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
-        guard let first = sides.first, let path = MountPath(options.mountPath).split(String(first)) else {
+        guard let first = sides.first, let path = MountPath(options.mountPath).split(batchPath: String(first)) else {
             throw ParseError(107, "cannot route batch path \(target)")
         }
         let method = object["method"]?.string?.uppercased() ?? "undefined"

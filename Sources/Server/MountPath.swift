@@ -4,6 +4,16 @@ struct MountPath {
 
     init(_ path: String) { segments = MountPath.parts(path) }
 
+    /// The same for the path of a part of a batch, in which `.` and `..` are resolved first, as every client does with
+    /// the paths of requests (RFC 3986, 5.2.4).
+    func split(batchPath path: String) -> [String]? {
+        var parts: [Substring] = []
+        for part in path.split(separator: "/") where part != "." {
+            if part == ".." { _ = parts.popLast() } else { parts.append(part) }
+        }
+        return split(parts.joined(separator: "/"))
+    }
+
     /// The segments of `path` behind the mount path, decoded; nil when it lies elsewhere. Empty segments do not count.
     func split(_ path: String) -> [String]? {
         let parts = MountPath.parts(path)
