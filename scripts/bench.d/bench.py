@@ -1,316 +1,249 @@
 #!/usr/bin/env python3
-"""Measures Hermes beside pgbench and a bare HTTP server, taking turns: see docs/benchmarks.md for what and how.
+"""Measures Hermes beside the best SQL for the same answers, in turns: see docs/benchmarks.md for what and how.
 
 Called by scripts/bench, which builds first.
 """
 import argparse
 import json
-import multiprocessing
 import os
 import re
+import signal
 import statistics
 import subprocess
 import sys
-import threading
 import time
-import warnings
 from pathlib import Path
-from urllib.parse import quote
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
+import growth  # noqa: E402
+import profiling  # noqa: E402
 import report  # noqa: E402
-from server import KEYS, ROOT, Hermes, Program, free_port, headers, stop  # noqa: E402
-
-MEMBERS, TOPICS, COMMENTS = 200, 1000, 10000
-# Objects get ids that are numbers, which pgbench can draw by chance.
-FIRST = 1_000_000_001
-API = "/parse"
-
-
-def pointer(class_name, object_id):
-    return {"__type": "Pointer", "className": class_name, "objectId": object_id}
+import scenarios  # noqa: E402
+import yardstick  # noqa: E402
+from load import BcryptBase, Costs, SQLBase, busy, wrk  # noqa: E402
+from scenarios import BEGIN, COMMENTS, FIRST, MEMBERS, TOPICS  # noqa: E402
+from server import API, ROOT, Hermes, Program, free_port, say, stop  # noqa: E402
 
 
-class Operation:
-    """One kind of request: what Hermes is asked, and pgbench's scripts with what Hermes then asks of PostgreSQL."""
-
-    def __init__(self, key, title, requests, tables=(), samples=1):
-        self.key, self.title, self.requests = key, title, requests
-        self.tables, self.samples, self.scripts = tables, samples, []
-
-    def record(self, hermes, session, folder):
-        """Takes the SQL down from a few requests. Where one sample is enough, its id varies in pgbench."""
-        for number in range(self.samples):
-            method, path, body = self.requests[number]
-            answer, statements = hermes.statements(self.tables, lambda: hermes.request(method, path, body, session))
-            if not statements:
-                stop(f"no statement of {self.title} was found in PostgreSQL's log")
-            ids = {}
-            if match := re.search(r"/(\d{10})$", path):
-                ids[match[1]] = ("id", FIRST, FIRST + TOPICS - 1)
-            if method == "POST":
-                ids[answer["objectId"]] = ("new", 10**14, 10**15 - 1)
-            lines, variables = [f"\\set {name} random({low}, {high})" for name, low, high in ids.values()], []
-            for text, parameters in statements:
-                def variable(match):
-                    value = parameters[int(match[1]) - 1]
-                    if value in ids:
-                        return f":{ids[value][0]}"
-                    if value is None:
-                        return "NULL"
-                    variables.append(f"s{number}v{len(variables)}={value}")
-                    return ":" + variables[-1].split("=")[0]
-                lines.append(re.sub(r"\$(\d+)", variable, " ".join(text.split())) + ";")
-            file = folder / f"{self.key}-{number}.sql"
-            file.write_text("\n".join(lines) + "\n")
-            self.scripts.append((file, variables))
-
-    def write_requests(self, folder, session):
-        """The requests as a Lua table, for wrk."""
-        def text(value):
-            return "nil" if value is None else '"' + "".join(
-                chr(b) if 32 <= b < 127 and chr(b) not in '"\\' else f"\\{b:03d}" for b in value.encode()) + '"'
-        self.file = folder / f"{self.key}.lua"
-        lines = [f"  {{{text(m)}, {text(p)}, {text(b)}}}," for m, p, b in self.requests]
-        head = ", ".join(f"[{text(k)}] = {text(v)}" for k, v in headers(session).items())
-        self.file.write_text("return { headers = {" + head + "}, requests = {\n" + "\n".join(lines) + "\n} }\n")
+def in_order_of_creation(table):
+    """SQL that writes a table anew as it lies in a forum that grew: the changes of ids brought topics' comments together."""
+    return f"""DO $$ BEGIN EXECUTE (SELECT format('CLUSTER "{table}" USING %s', indexrelid::regclass) FROM pg_index
+        WHERE indrelid = '"{table}"'::regclass AND pg_get_indexdef(indexrelid) LIKE '%("createdAt", "objectId")'); END $$"""
 
 
-def operations(names, topics):
-    users = [(name, f"viaje-{name.rsplit('.', 1)[1]}") for name in names]
-    ids = [str(FIRST + n * 577 % TOPICS) for n in range(TOPICS)]
-    def comments(topic):
-        where = quote(json.dumps({"Tema": pointer("Temas", topic)}, separators=(",", ":")))
-        return f"{API}/classes/Comentarios?where={where}&order=createdAt&limit=20&include=Autor"
-    def comment(number):
-        return json.dumps({"Texto": f"El tramo {number} está embarrado; mejor por la carretera vieja.",
-                           "Tema": pointer("Temas", ids[number]), "Votos": 0,
-                           "ACL": {"*": {"read": True}, "role:moderadores": {"read": True, "write": True}}})
-    return [
-        Operation("get", "get by id", [("GET", f"{API}/classes/Temas/{i}", None) for i in ids], ["Temas"]),
-        Operation("find", "50 topics", [("GET", f"{API}/classes/Temas?order=-createdAt&limit=50", None)], ["Temas"]),
-        Operation("comments", "20 comments, authors included", [("GET", comments(t), None) for t in topics],
-                  ["Comentarios"], samples=20),
-        Operation("create", "create", [("POST", f"{API}/classes/Comentarios", comment(n)) for n in range(TOPICS)],
-                  ["Comentarios"]),
-        Operation("update", "update",
-                  [("PUT", f"{API}/classes/Temas/{i}", '{"Votos":{"__op":"Increment","amount":1}}') for i in ids],
-                  ["Temas"]),
-        Operation("login", "log-in",
-                  [("POST", f"{API}/login", json.dumps({"username": u, "password": p})) for u, p in users]),
-    ]
-
-
-# Load
-
-def wrk(port, file, clients, seconds):
-    """Requests each second, 50th and 99th percentile in milliseconds."""
-    done = subprocess.run(
-        ["wrk", "-t", str(min(clients, 2)), "-c", str(clients), "-d", f"{seconds}s", "--timeout", "60s",
-         "-s", str(Path(__file__).with_name("load.lua")), f"http://127.0.0.1:{port}"],
-        env={**os.environ, "REQUESTS": str(file)}, capture_output=True, text=True, start_new_session=True)
-    lines = [line for line in done.stdout.splitlines() if line.startswith('{"requests"')]
-    if done.returncode or not lines:
-        stop(f"wrk: {done.stdout}{done.stderr}")
-    answer = json.loads(lines[0])
-    if answer["refused"] or answer["broken"]:
-        stop(f"{answer['refused']} requests were refused, {answer['broken']} broken off: {file.name}")
-    return {"rate": answer["requests"] / answer["duration"] * 1e6, "count": answer["requests"],
-            "p50": answer["p50"] / 1000, "p99": answer["p99"] / 1000}
-
-
-def pgbench(database, scripts, clients, seconds):
-    """Transactions each second."""
-    command = ["pgbench", "-n", "-M", "prepared", "-c", str(clients), "-j", str(min(clients, 2)), "-T", str(seconds)]
-    for file, variables in scripts:
-        command += ["-f", str(file)]
-        for variable in variables:
-            command += ["-D", variable]
-    done = subprocess.run([*command, database], capture_output=True, text=True, start_new_session=True)
-    match = re.search(r"^tps = ([\d.]+)", done.stdout, re.M)
-    if done.returncode or not match:
-        stop(f"pgbench: {done.stdout}{done.stderr}")
-    return float(match[1])
-
-
-def hash_passwords(seconds, results):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        import crypt
-    count, began = 0, time.perf_counter()
-    while time.perf_counter() - began < seconds:
-        crypt.crypt("viaje-0", "$2b$10$CwTycUXWue0Thq9StjUM0u")
-        count += 1
-    results.put(count / (time.perf_counter() - began))
-
-
-def bcrypt(clients, seconds):
-    """Hashes of cost 10 that the cores compute each second."""
-    results = multiprocessing.Queue()
-    processes = [multiprocessing.Process(target=hash_passwords, args=(seconds, results))
-                 for _ in range(min(clients, os.cpu_count()))]
-    for process in processes:
-        process.start()
-    total = sum(results.get() for _ in processes)
-    for process in processes:
-        process.join()
-    return total
-
-
-class MemoryWatch:
-    """The most resident memory of a program while it is open."""
-
-    def __init__(self, program):
-        self.program, self.most, self.ended = program, program.memory, threading.Event()
-
-    def __enter__(self):
-        def watch():
-            while not self.ended.wait(0.1):
-                self.most = max(self.most, self.program.memory)
-        self.thread = threading.Thread(target=watch)
-        self.thread.start()
-        return self
-
-    def __exit__(self, *_):
-        self.ended.set()
-        self.thread.join()
-
-
-# The run
-
-def prepare(hermes, only):
+def prepare(hermes, options):
+    """Fills the database; the scenarios, ready to be sent."""
     hermes.seed(MEMBERS, TOPICS, COMMENTS)
     hermes.sql(f"""
-        CREATE TEMP TABLE new AS SELECT "objectId" AS old, ({FIRST - 1} + row_number() OVER (ORDER BY "createdAt"))::text
-            AS id FROM "Temas";
-        UPDATE "Temas" t SET "objectId" = new.id FROM new WHERE new.old = t."objectId";
-        UPDATE "Comentarios" c SET "Tema" = new.id FROM new WHERE new.old = c."Tema";""")
-    hermes.sql("VACUUM FULL ANALYZE")
+        CREATE TEMP TABLE new AS SELECT "objectId" AS old, row_number() OVER (ORDER BY "createdAt") AS n FROM "Temas";
+        UPDATE "Temas" t SET "objectId" = {FIRST - 1} + n, "createdAt" = timestamptz '{BEGIN}' + n * interval '1 minute'
+            FROM new WHERE new.old = t."objectId";
+        UPDATE "Comentarios" c SET "Tema" = {FIRST - 1} + n FROM new WHERE new.old = c."Tema";""",
+               *map(in_order_of_creation, ("Temas", "Comentarios")), "VACUUM (FULL, ANALYZE)", "CHECKPOINT")
     names = hermes.sql("""SELECT "username" FROM "_User" ORDER BY split_part("username", '.', -1)::int""")
-    topics = hermes.sql("""SELECT "Tema" FROM "Comentarios" GROUP BY 1 HAVING count(*) >= 20 ORDER BY "Tema" LIMIT 200""")
     # The first member is a moderator, and has the roles' rights on everything.
-    body = json.dumps({"username": names[0], "password": "viaje-0"})
-    session = hermes.request("POST", f"{API}/login", body)["sessionToken"]
-    chosen = [o for o in operations(names, topics) if not only or o.key in only]
-    hermes.record(True)
-    for operation in chosen:
-        if operation.tables:
-            # Twice: the first request may load what is remembered afterwards.
-            hermes.request(*operation.requests[0], session)
-            operation.record(hermes, session, hermes.folder)
-        operation.write_requests(hermes.folder, None if operation.key == "login" else session)
-    hermes.record(False)
+    user = hermes.request("POST", f"{API}/login", json.dumps({"username": names[0], "password": "viaje-0"}))
+    chosen = [s for s in scenarios.standard(names) if not options.only or s.key in options.only]
+    if not chosen:
+        stop("no such scenario: " + ", ".join(options.only))
+    for scenario in chosen:
+        scenario.write(hermes.folder, user["sessionToken"])
     hermes.restart()
-    for operation in chosen:
-        hermes.request(*operation.requests[0], None if operation.key == "login" else session)
-    return chosen
+    for scenario in chosen:
+        hermes.request(*scenario.requests[0], scenario.session)
+        for text in scenario.tidy:
+            hermes.sql(text)
+    return chosen, user["objectId"]
 
 
-def measure(hermes, hello_port, chosen, options):
+def bases(hermes, chosen, me, options):
+    """The yardstick of each scenario, which of its variants it is, and what is wrong with them."""
+    authors = hermes.sql(f"""SELECT array_agg(DISTINCT "Autor") FROM (SELECT "Autor" FROM "Comentarios"
+        WHERE "Tema" = '{FIRST + TOPICS // 2}' ORDER BY "createdAt", "objectId" LIMIT 20) c""")[0]
+    literals = {"viewer": rf"U&'{{*,{me},role\003Amoderadores,role\003Amiembros}}'::text[]", "me": f"'{me}'",
+                "authors": f"'{authors}'::text[]"}
+    written, result, names, faults = yardstick.read(literals), {}, {}, []
+    for scenario in chosen:
+        if scenario.base == "bcrypt":
+            result[scenario.key] = BcryptBase()
+            continue
+        candidates = [SQLBase(hermes, variant) for variant in written[scenario.key]]
+        for candidate in candidates:
+            faults += yardstick.faults(candidate.variant, hermes.sql) + differences(hermes, scenario, candidate.variant)
+        rates = {}
+        for candidate in candidates * 3 if len(candidates) > 1 else ():
+            rates.setdefault(candidate.variant.title, []).append(candidate.measure(max(options.clients), 1)["rate"])
+        trial = {title: statistics.median(some) for title, some in rates.items()}
+        best = max(candidates, key=lambda c: trial.get(c.variant.title, 0))
+        result[scenario.key] = best
+        names[scenario.key] = {"best": best.variant.title, "trial": trial}
+        for text in scenario.tidy:
+            hermes.sql(text)
+    for fault in faults:
+        print(f"yardstick: {fault}", file=sys.stderr)
+    return result, names, faults
+
+
+def differences(hermes, scenario, variant):
+    """Whether the yardstick of a read answers the same as Hermes."""
+    if scenario.requests[0][0] != "GET":
+        return []
+    wrong = []
+    for index in (0, 1, len(scenario.requests) // 2, len(scenario.requests) - 1):
+        if index >= len(scenario.requests):
+            continue
+        request = scenario.requests[index]
+        sample = {"second": index * 57}
+        if match := re.search(r"1\d{9}(?!\d)", request[1]):
+            sample.update(id=match[0], topic=match[0])
+        answer = hermes.request(*request, scenario.session)
+        objects = answer.get("results", [answer])
+        rows = yardstick.rows(variant, hermes.sql, sample)
+        same = ["objectId", "Texto", "Idioma", "Votos", "Etiquetas", "Abierto"]
+        mine, theirs = ([[o.get(name) for name in same] for o in some] for some in (objects, rows))
+        if mine != theirs:
+            wrong.append(f"{scenario.title}: Hermes answers {len(mine)} objects, the SQL {len(theirs)}, and they differ: "
+                         f"{request[1]}")
+        if "Nombre" in (rows[0] if rows else ()) and [o["Autor"]["Nombre"] for o in objects] != [r["Nombre"] for r in rows]:
+            wrong.append(f"{scenario.title}: the authors differ")
+    return wrong
+
+
+def measure(hermes, hello, chosen, base_of, options):
+    """The rounds: {(key, clients): [{hermes: …, base: …}]}."""
     rounds = {}
-    most = 0
+    hermes_costs = Costs(cpu=hermes.program.cpu_seconds, postgres=hermes.postgres_cpu_seconds)
     for number in range(options.rounds):
         for clients in options.clients:
-            seconds = options.seconds
-            row = {"hermes": wrk(hello_port, chosen[0].file, clients, seconds)}
+            row = {"hermes": Costs(cpu=hello[1].cpu_seconds).of(
+                lambda: wrk(hello[0], chosen[0].file, clients, options.seconds))}
             rounds.setdefault(("hello", clients), []).append(row)
-            for operation in chosen:
-                print(f"round {number + 1} of {options.rounds}, {clients} clients: {operation.title}", file=sys.stderr)
-                # Whoever goes second finds warmer caches: in turns.
+            for scenario in chosen:
+                if scenario.only_most_clients and clients != max(options.clients):
+                    continue
+                say(f"round {number + 1} of {options.rounds}, {clients} clients: {scenario.title}")
                 row = {}
+                # Whoever goes second finds warmer caches: in turns.
                 for who in ("base", "hermes") if number % 2 == 0 else ("hermes", "base"):
                     if who == "hermes":
-                        with MemoryWatch(hermes.program) as watch:
-                            cpu = hermes.program.cpu_seconds
-                            row["hermes"] = wrk(hermes.port, operation.file, clients, seconds)
-                            cpu = hermes.program.cpu_seconds - cpu
-                        row["hermes"]["cpu"] = cpu / row["hermes"]["count"] * 1e6
-                        most = max(most, watch.most)
-                    elif operation.scripts:
-                        row["base"] = pgbench(hermes.database, operation.scripts, clients, seconds)
+                        row[who] = hermes_costs.of(lambda: wrk(hermes.port, scenario.file, clients, options.seconds))
                     else:
-                        row["base"] = bcrypt(clients, seconds)
+                        row[who] = base_of[scenario.key].measure(clients, options.seconds)
                     hermes.program.settle()
-                rounds.setdefault((operation.key, clients), []).append(row)
-        hermes.sql("VACUUM ANALYZE")
-    return rounds, most
+                    hermes.sql(*scenario.tidy, "SELECT")
+                rounds.setdefault((scenario.key, clients), []).append(row)
+    return rounds
 
 
-def medians(rounds, chosen):
-    """One row for each operation and number of clients."""
-    titles = {"hello": "bare hello", **{o.key: o.title for o in chosen}}
+def medians(rounds, chosen, names):
+    """One row for each scenario and number of clients."""
+    titles = {"hello": "bare hello", **{s.key: s.title for s in chosen}}
+    targets = {s.key: s.target for s in chosen}
     rows = []
     for (key, clients), measured in rounds.items():
-        of = lambda name: statistics.median(m["hermes"][name] for m in measured)
-        row = {"key": key, "title": titles[key], "clients": clients, "rate": of("rate"), "p50": of("p50"), "p99": of("p99")}
+        def of(name, who="hermes"):
+            return statistics.median(m[who][name] for m in measured)
+        row = {"key": key, "title": titles[key], "clients": clients, "variant": names.get(key, {}).get("best", ""),
+               **{name: of(name) for name in ("rate", "p50", "p99", "cpu", "postgres") if name in measured[0]["hermes"]}}
         if "base" in measured[0]:
-            row["base"] = statistics.median(m["base"] for m in measured)
-            row["ratio"] = statistics.median(m["hermes"]["rate"] / m["base"] for m in measured)
-            row["cpu"] = of("cpu")
+            row["base"] = of("rate", "base")
+            if "postgres" in measured[0]["base"]:
+                row["base_postgres"] = of("postgres", "base")
+            row["ratio"] = statistics.median(m["hermes"]["rate"] / m["base"]["rate"] for m in measured)
+            row["target"] = targets[key] if clients == 64 else None
         rows.append(row)
     order = list(titles)
     return sorted(rows, key=lambda r: (order.index(r["key"]), r["clients"]))
 
 
-def versions(hermes):
+def versions(hermes, options, used):
     def first(command):
         return (subprocess.run(command, capture_output=True, text=True).stdout.splitlines() or [""])[0]
     swift = re.search(r"Swift version ([\d.]+)", first(["swift", "--version"]))
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    commit = first(["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"])
+    changed = first(["git", "-C", str(ROOT), "status", "--porcelain", "Sources", "Package.swift"])
     return {
-        "date": time.strftime("%Y-%m-%d"), "cores": os.cpu_count(), "memory": round(memory),
-        "hermes": first([str(hermes.binary), "version"]).split()[-1],
-        "postgresql": hermes.sql("SHOW server_version")[0].split()[0],
-        "swift": swift[1] if swift else "?", "load": os.getloadavg()[0],
+        "date": time.strftime("%Y-%m-%d"), "cores": os.cpu_count(), "rounds": options.rounds, "seconds": options.seconds,
+        "memory": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30),
+        "hermes": first([str(hermes.binary), "version"]).split()[-1] + f" ({commit}{' with changes' if changed else ''})",
+        "postgresql": hermes.sql("SHOW server_version")[0].split()[0], "swift": swift[1] if swift else "?", "busy": used,
     }
 
 
-def arguments():
-    parser = argparse.ArgumentParser(prog="scripts/bench", description=__doc__.split("\n")[0])
-    parser.add_argument("--quick", action="store_true", help="64 clients only, shorter and fewer rounds: a minute or two")
-    parser.add_argument("--json", metavar="FILE", help="write all figures there, those of each round included")
-    parser.add_argument("--only", help="operations: get,find,comments,create,update,login")
-    parser.add_argument("--clients", help="how many clients: 1,8,64")
-    parser.add_argument("--rounds", type=int)
-    parser.add_argument("--seconds", type=int, help="for each measurement")
-    parser.add_argument("--program", default=ROOT / ".build/release/hermes", help="another build of Hermes")
-    parser.add_argument("--no-docs", action="store_true", help="leave docs/ as it is")
-    options = parser.parse_args()
-    options.rounds = options.rounds or (2 if options.quick else 3)
-    options.seconds = options.seconds or (2 if options.quick else 3)
-    options.clients = [int(c) for c in (options.clients or ("64" if options.quick else "1,8,64")).split(",")]
-    options.only = options.only.split(",") if options.only else []
-    return options
-
-
-def main():
-    options = arguments()
+def standard(options, used):
     hermes = Hermes(options.program)
     hello = None
     try:
-        chosen = prepare(hermes, options.only)
-        hello_port = free_port()
-        hello = Program([ROOT / ".build/release/hello", str(hello_port), str(os.cpu_count())])
-        hello.wait_ready(hello_port, "/")
-        start = hermes.start_times(5)
+        chosen, me = prepare(hermes, options)
+        base_of, names, faults = bases(hermes, chosen, me, options)
+        port = free_port()
+        hello = Program([ROOT / ".build/release/hello", str(port), str(os.cpu_count())])
+        hello.wait_ready(port, "/")
+        start, first_start = hermes.start_times(5), hermes.first_start_times(3)
+        hermes.restart()
+        hermes.request(*chosen[0].requests[0], chosen[0].session)
         time.sleep(1)
-        rest = hermes.program.memory
-        rounds, most = measure(hermes, hello_port, chosen, options)
-        result = {
-            **versions(hermes), "rounds": options.rounds, "seconds": options.seconds,
-            "rows": medians(rounds, chosen), "start": statistics.median(start), "memory_rest": rest, "memory_load": most,
-            "sql": {o.key: [line for line in o.scripts[0][0].read_text().splitlines()] for o in chosen if o.scripts},
+        rest = hermes.program.memory[0]
+        rounds = measure(hermes, (port, hello), chosen, base_of, options)
+        return {
+            **versions(hermes, options, used), "rows": medians(rounds, chosen, names), "start": statistics.median(start),
+            "first_start": statistics.median(first_start), "memory_rest": rest, "memory_load": hermes.program.memory[1],
+            "yardstick": names, "faults": faults,
             "measured": [{"key": key, "clients": clients, **m} for (key, clients), ms in rounds.items() for m in ms],
         }
     finally:
         if hello:
             hello.end()
         hermes.close()
-    print(report.table(result))
+
+
+def arguments():
+    parser = argparse.ArgumentParser(prog="scripts/bench", description=__doc__.split("\n")[0])
+    parser.add_argument("--quick", action="store_true", help="64 clients only, shorter rounds: two or three minutes")
+    parser.add_argument("--large", action="store_true", help="compare 10,000,000 comments with 100,000 instead")
+    parser.add_argument("--profile", metavar="NAME", help="run one scenario under perf: where its time goes, by room")
+    parser.add_argument("--check", action="store_true", help="exit with status 1 where a target is missed")
+    parser.add_argument("--json", metavar="FILE", help="write all figures there, those of each round included")
+    parser.add_argument("--only", help="scenarios: get,find,comments,create,update,login,same get,same find")
+    parser.add_argument("--clients", help="how many clients: 1,8,64; with --large 8")
+    parser.add_argument("--rounds", type=int)
+    parser.add_argument("--seconds", type=int, help="for each measurement")
+    parser.add_argument("--comments", type=int, default=10_000_000, help="of the large forum")
+    parser.add_argument("--keep", metavar="DIR", help="with --large: leave the two databases there, and use them if there")
+    parser.add_argument("--program", default=ROOT / ".build/release/hermes", help="another build of Hermes")
+    parser.add_argument("--no-docs", action="store_true", help="leave docs/ as it is")
+    options = parser.parse_args()
+    options.rounds = options.rounds or 3
+    options.seconds = options.seconds or (2 if options.quick else 4)
+    default = "8" if options.large else "64" if options.quick or options.profile else "1,8,64"
+    options.clients = [int(c) for c in (options.clients or default).split(",")]
+    options.only = options.only.split(",") if options.only else []
+    return options
+
+
+def main():
+    options = arguments()
+    # So that servers and folders are cleared away then, too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("bench: ended by a signal"))
+    if options.profile:
+        profiling.profile(options, prepare)
+        return
+    used = busy(3)
+    if used > 0.1:
+        say(f"other programs use {used:.0%} of the processors: these figures will say little")
+    if options.large:
+        result = growth.run(options, versions, used)
+        table, missed, write = report.large_table, report.large_missed, report.write_large
+    else:
+        result = standard(options, used)
+        table, missed, write = report.table, report.missed, report.write
+    print(table(result))
     if options.json:
         Path(options.json).write_text(json.dumps(result, indent=1) + "\n")
     if not (options.no_docs or options.only):
-        report.write(result, ROOT / "docs")
+        write(result, ROOT / "docs")
+    if options.check and (found := missed(result)):
+        sys.exit("\n".join(f"bench: {line}" for line in found))
 
 
 if __name__ == "__main__":

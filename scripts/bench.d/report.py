@@ -1,9 +1,8 @@
-"""A run's figures as a table for the terminal, as docs/benchmarks.md and as docs/benchmarks.svg."""
-from html import escape
+"""A run's figures as a table for the terminal, and in docs/benchmarks.md with its chart."""
 
-# At 64 clients: the least share of pgbench's rate, or of bcrypt's.
-TARGETS = {"get": 0.40, "find": 0.40, "create": 0.5, "login": 0.9}
-NOTES = "<!-- Below this line scripts/bench changes nothing. -->"
+import chart
+
+P99_OF_GET, MEMORY_REST, MEMORY_LOAD, START, GROWTH = 6, 40, 100, 100, 1.5
 
 
 def number(value):
@@ -14,35 +13,63 @@ def time(value):
     return f"{value:.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.2f}"
 
 
+def micro(row, name):
+    return f"{row[name]:,.0f}" if row.get(name, 0) >= 20 else f"{row[name]:.1f}" if name in row else ""
+
+
+HEAD = ["request", "clients", "best SQL or bcrypt, /s", "Hermes, /s", "ratio", "target", "p50, ms", "p99, ms",
+        "Hermes, µs", "PostgreSQL, µs", "PostgreSQL with the best SQL, µs"]
+SHORT = ["request", "clients", "best/s", "Hermes/s", "ratio", "target", "p50 ms", "p99 ms", "Hermes µs", "PG µs", "PG best µs"]
+
+
 def cells(row):
-    target = TARGETS.get(row["key"]) if row["clients"] == 64 else None
     return [
         row["title"], str(row["clients"]), number(row["base"]) if "base" in row else "", number(row["rate"]),
-        f"{row['ratio']:.2f}" if "ratio" in row else "", f"{target:.2f}" if target else "",
-        time(row["p50"]), time(row["p99"]), f"{row['cpu']:.0f}" if "cpu" in row else "",
+        f"{row['ratio']:.2f}" if "ratio" in row else "", f"{row['target']:.2f}" if row.get("target") else "",
+        time(row["p50"]), time(row["p99"]), micro(row, "cpu"), micro(row, "postgres"), micro(row, "base_postgres"),
     ]
-
-
-HEAD = ["request", "clients", "PostgreSQL or bcrypt alone, /s", "Hermes, /s", "ratio", "target", "p50, ms", "p99, ms", "CPU, µs"]
 
 
 def others(result):
-    """Figures beside the throughput: what, measured, target."""
-    get = next((r for r in result["rows"] if r["key"] == "get" and r["clients"] == 64), None)
-    rows = [("99th percentile of a get, 64 clients", f"{get['p99']:.1f} ms", "under 10 ms")] if get else []
-    return rows + [
-        ("resident memory at rest", f"{result['memory_rest']:.0f} MB", "under 40 MB"),
-        ("most resident memory under load", f"{result['memory_load']:.0f} MB", "under 100 MB"),
-        ("start, PostgreSQL running, to the first answer", f"{result['start']:.0f} ms", "under 100 ms"),
+    """Figures beside the throughput: what, measured, bound, whether it is kept."""
+    def under(name, value, bound, unit):
+        shown = f"{value:.1f}" if value < 10 else f"{value:.0f}"
+        return name, f"{shown} {unit}", f"under {bound} {unit}", value < bound
+    get = [r["p99"] for r in result["rows"] if r["key"] == "get" and r["clients"] == 64]
+    return [under("99th percentile of a get, 64 clients", value, P99_OF_GET, "ms") for value in get] + [
+        under("resident memory at rest", result["memory_rest"], MEMORY_REST, "MB"),
+        under("most resident memory under load", result["memory_load"], MEMORY_LOAD, "MB"),
+        under("start, PostgreSQL running, to the first answer", result["start"], START, "ms"),
+        ("start from nothing, initdb included, to the first answer", f"{result['first_start'] / 1000:.1f} s", "", True),
     ]
 
 
+def missed(result):
+    """What was aimed at and not reached."""
+    return result["faults"] + [
+        f"{row['title']}, {row['clients']} clients: {row['ratio']:.2f} of the yardstick, not {row['target']:.2f}"
+        for row in result["rows"] if row.get("target") and row["ratio"] < row["target"]
+    ] + [f"{name}: {value}, not {bound}" for name, value, bound, kept in others(result) if not kept]
+
+
+def text_table(rows):
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    return ["  ".join(c.ljust(w) if i == 0 else c.rjust(w) for i, (c, w) in enumerate(zip(row, widths))) for row in rows]
+
+
+def trials(result):
+    """Of the yardstick's variants, which one was taken."""
+    for key, found in result["yardstick"].items():
+        if found["trial"]:
+            title = next(row["title"] for row in result["rows"] if row["key"] == key)
+            rates = ", ".join(f"{variant} {number(rate)}/s" for variant, rate in found["trial"].items())
+            yield f"{title}: the yardstick is *{found['best']}* (in the trial: {rates})."
+
+
 def table(result):
-    rows = [HEAD] + [cells(row) for row in result["rows"]]
-    rows[0] = ["request", "clients", "alone/s", "Hermes/s", "ratio", "target", "p50 ms", "p99 ms", "CPU µs"]
-    widths = [max(len(row[i]) for row in rows) for i in range(len(HEAD))]
-    lines = ["  ".join(c.ljust(w) if i == 0 else c.rjust(w) for i, (c, w) in enumerate(zip(row, widths))) for row in rows]
-    return "\n".join(lines + [""] + [f"{name}: {value} ({target})" for name, value, target in others(result)])
+    lines = text_table([SHORT] + [cells(row) for row in result["rows"]])
+    lines += [""] + [f"{name}: {value}{f' ({bound})' if bound else ''}" for name, value, bound, _ in others(result)]
+    return "\n".join(lines + [line.replace("*", "") for line in trials(result)])
 
 
 def markdown_table(rows):
@@ -50,76 +77,69 @@ def markdown_table(rows):
     return "\n".join([lines[0], "| --- |" + " ---: |" * (len(rows[0]) - 1)] + lines[1:])
 
 
+def circumstances(result):
+    """Where and how it was measured."""
+    used = "" if result["busy"] <= 0.1 else (
+        f" **Other programs used {result['busy']:.0%} of the processors when the run began: these figures say little.**")
+    return (f"{result['date']}; Hermes {result['hermes']}, PostgreSQL {result['postgresql']}, Swift {result['swift']}; "
+            f"{result['cores']} cores and {result['memory']} GB of memory for Hermes, PostgreSQL and the load generator "
+            f"together. Median of {result['rounds']} rounds of {result['seconds']} s, in turns.{used}")
+
+
 def markdown(result):
-    statements = "\n\n".join(
-        f"{row['title']}:\n\n" + "\n".join("    " + line for line in result["sql"][row["key"]])
-        for row in result["rows"] if row["clients"] == max(r["clients"] for r in result["rows"]) and row["key"] in result["sql"])
-    return f"""# Benchmarks
+    figures = [["", "measured", "target"]] + [list(row[:3]) for row in others(result)]
+    return "\n\n".join([
+        circumstances(result), markdown_table([HEAD] + [cells(row) for row in result["rows"]]),
+        *trials(result), markdown_table(figures)])
 
-This page and its chart are made by `scripts/bench` ({result['date']}; {result['cores']} cores, {result['memory']} GB of
-memory, shared by Hermes, PostgreSQL and the load generator; Hermes {result['hermes']}, PostgreSQL
-{result['postgresql']}, Swift {result['swift']}). Median of {result['rounds']} rounds of {result['seconds']} s, all of
-them taking turns in one run; the ratio is the median of the rounds' ratios. The machine's load average was
-{result['load']:.1f} at the end: where it is far above what {result['cores']} cores do, other programs were running, and the figures say little.
 
-![Hermes beside PostgreSQL alone](benchmarks.svg)
+# The comparison of a small and a large forum
 
-{markdown_table([HEAD] + [cells(row) for row in result["rows"]])}
+def large_cells(row):
+    result = [row["title"], str(row["clients"])]
+    for name in ("small", "large"):
+        figures = row[name]
+        result += [number(figures["rate"]), time(figures["p50"]), time(figures["p99"]), micro(figures, "postgres")]
+    return result + [f"{row['ratio']:.2f}"]
 
-{markdown_table([("", "measured", "target")] + others(result))}
 
-## What is measured
+def large_head(result):
+    names = [f"{result['small']:,}", f"{result['comments']:,}"]
+    return ["request", "clients"] + [f"{name}: {figure}" for name in names
+                                     for figure in ("/s", "p50, ms", "p99, ms", "PostgreSQL, µs")] + ["ratio"]
 
-A forum of 200 members, 1,000 topics and 10,000 comments, filled by `scripts/seed`. Hermes is asked over HTTP with its
-application id and a session token; class permissions and ACLs are checked; wrk draws on 1,000 different requests.
 
-- *PostgreSQL alone* is pgbench with prepared statements over the same Unix socket, on the same database, with the
-  statements that Hermes itself sent (taken down from PostgreSQL's log; below).
-- For the log-in it is bcrypt alone: hashes of cost 10 computed by as many processes as there are cores.
-- *bare hello* is the same HTTP room answering 13 bytes, without a database.
-- *CPU* is Hermes' own processor time for each request, all threads together; it depends least on what else runs.
+def large_table(result):
+    head = ["request", "clients"] + ["small/s", "p50 ms", "p99 ms", "PG µs", "large/s", "p50 ms", "p99 ms", "PG µs", "ratio"]
+    return "\n".join(text_table([head] + [large_cells(row) for row in result["rows"]]))
 
-{statements}
-"""
+
+def large_missed(result):
+    return [f"{row['title']}: takes {row['ratio']:.2f} times as long with {result['comments']:,} comments, not {GROWTH} at most"
+            for row in result["rows"] if row["ratio"] > GROWTH]
+
+
+def large_markdown(result):
+    sizes = [f"{size / 2**30:.1f} GB" if size >= 2**30 else f"{size / 2**20:.0f} MB" for size in result["sizes"].values()]
+    return "\n\n".join([
+        f"{circumstances(result)} The databases take {sizes[0]} and {sizes[1]}.",
+        markdown_table([large_head(result)] + [large_cells(row) for row in result["rows"]])])
+
+
+# The page
+
+def replace(page, name, text):
+    """Puts `text` between the page's marks of that name; the rest of it is written by hand."""
+    marks = [f"<!-- {name}: written by scripts/bench -->", f"<!-- {name}: end -->"]
+    before, rest = page.read_text().split(marks[0], 1)
+    after = rest.split(marks[1], 1)[1]
+    page.write_text(f"{before}{marks[0]}\n\n{text}\n\n{marks[1]}{after}")
 
 
 def write(result, folder):
-    page = folder / "benchmarks.md"
-    notes = ""
-    if page.exists() and NOTES in page.read_text():
-        notes = "\n" + NOTES + page.read_text().split(NOTES, 1)[1]
-    page.write_text(markdown(result) + notes)
-    (folder / "benchmarks.svg").write_text(chart(result))
+    replace(folder / "benchmarks.md", "rounds", markdown(result))
+    (folder / "benchmarks.svg").write_text(chart.draw(result))
 
 
-def chart(result):
-    """Bars at the highest number of clients: the rate beside PostgreSQL's (or bcrypt's) own, which is 1."""
-    clients = max(row["clients"] for row in result["rows"])
-    rows = [row for row in result["rows"] if row["clients"] == clients and "ratio" in row]
-    left, full, height = 230, 420, 44
-    width, top = left + full + 130, 64
-    end = top + height * len(rows)
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {end + 40}" font-family="sans-serif" font-size="14">',
-        f'<rect width="{width}" height="{end + 40}" fill="#fff"/>',
-        f'<text x="16" y="26" font-size="17" font-weight="bold" fill="#222">Requests each second at {clients} clients</text>',
-        '<text x="16" y="46" fill="#666">Hermes (blue) beside the same statements by pgbench alone, or bcrypt alone (grey); '
-        'line: the target</text>',
-    ]
-    for index, row in enumerate(rows):
-        y = top + index * height
-        share = full * min(row["ratio"], 1.15)
-        parts += [
-            f'<text x="{left - 10}" y="{y + 24}" text-anchor="end" fill="#222">{escape(row["title"])}</text>',
-            f'<rect x="{left}" y="{y + 4}" width="{full}" height="12" fill="#c8ccd0"/>',
-            f'<text x="{left + full + 8}" y="{y + 15}" fill="#666" font-size="12">{number(row["base"])}</text>',
-            f'<rect x="{left}" y="{y + 18}" width="{share:.0f}" height="14" fill="#2f6fd0"/>',
-            f'<text x="{left + share + 8:.0f}" y="{y + 30}" fill="#222" font-size="12">'
-            f'{number(row["rate"])} ({row["ratio"]:.2f})</text>',
-        ]
-        if row["key"] in TARGETS and clients == 64:
-            x = left + full * TARGETS[row["key"]]
-            parts.append(f'<path d="M{x:.0f} {y + 2}v32" stroke="#d04040" stroke-width="2"/>')
-    parts.append(f'<text x="16" y="{end + 24}" fill="#666" font-size="12">{result["date"]}, {result["cores"]} cores shared '
-                 'with PostgreSQL and the load generator</text>')
-    return "\n".join(parts + ["</svg>"]) + "\n"
+def write_large(result, folder):
+    replace(folder / "benchmarks.md", "growth", large_markdown(result))

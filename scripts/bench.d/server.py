@@ -14,6 +14,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 KEYS = {"appId": "bench", "masterKey": "bench-master"}
+API = "/parse"
+
+
+def say(message):
+    print(f"bench: {message}", file=sys.stderr, flush=True)
 
 
 def stop(message):
@@ -26,6 +31,19 @@ def free_port():
         return probe.getsockname()[1]
 
 
+def clean_environment():
+    """Without what would configure Hermes."""
+    return {name: value for name, value in os.environ.items()
+            if name != "DATABASE_URL" and not name.startswith(("HERMES_", "PARSE_"))}
+
+
+def cpu_seconds(process):
+    """Processor time of a process, and of its children that have ended, and its parent's number."""
+    fields = Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()
+    tick = os.sysconf("SC_CLK_TCK")
+    return (int(fields[11]) + int(fields[12])) / tick, (int(fields[13]) + int(fields[14])) / tick, int(fields[1])
+
+
 class Program:
     """A program that serves HTTP on a port of its own."""
 
@@ -34,7 +52,7 @@ class Program:
         # In a session of its own, as all are that are measured, and PostgreSQL's processes are anyway: Linux may deal
         # out the processor by session.
         self.process = subprocess.Popen(
-            command, env={**os.environ, **(environment or {})}, stdout=log or subprocess.DEVNULL,
+            command, env={**clean_environment(), **(environment or {})}, stdout=log or subprocess.DEVNULL,
             stderr=subprocess.STDOUT, start_new_session=True)
 
     def wait_ready(self, port, path, patience=60):
@@ -53,22 +71,19 @@ class Program:
 
     @property
     def memory(self):
-        """Resident megabytes."""
-        for line in Path(f"/proc/{self.process.pid}/status").read_text().splitlines():
-            if line.startswith("VmRSS:"):
-                return int(line.split()[1]) / 1024
+        """Resident megabytes: now, and the most so far."""
+        lines = dict(line.split(":", 1) for line in Path(f"/proc/{self.process.pid}/status").read_text().splitlines())
+        return tuple(int(lines[name].split()[0]) / 1024 for name in ("VmRSS", "VmHWM"))
 
-    @property
     def cpu_seconds(self):
-        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        return cpu_seconds(self.process.pid)[0]
 
     def settle(self, patience=60):
         """Waits until it has nothing left to do: passwords of clients that are gone are still being hashed, say."""
-        before, until = self.cpu_seconds, time.monotonic() + patience
+        before, until = self.cpu_seconds(), time.monotonic() + patience
         while time.monotonic() < until:
             time.sleep(0.2)
-            now = self.cpu_seconds
+            now = self.cpu_seconds()
             if now - before < 0.03:
                 return
             before = now
@@ -84,54 +99,103 @@ class Program:
 
 
 class Hermes:
-    def __init__(self, binary):
-        self.binary = binary
-        self.folder = Path(tempfile.mkdtemp(prefix="hermes-bench-", dir="/var/tmp"))
+    """A server with a private cluster of its own, in a temporary folder or in one that is kept."""
+
+    def __init__(self, binary, keep=None):
+        self.binary, self.keep = binary, keep
+        self.folder = Path(keep or tempfile.mkdtemp(prefix="hermes-bench-", dir="/var/tmp"))
+        self.folder.mkdir(parents=True, exist_ok=True)
         # PostgreSQL's own user must be able to get there.
         self.folder.chmod(0o755)
         self.config = self.folder / "config.json"
         self.config.write_text(json.dumps(KEYS))
-        self.port = free_port()
         self.log = open(self.folder / "hermes.log", "wb")
-        self.start()
+        self.program = None
+        try:
+            self.start()
+        except BaseException:
+            self.close()
+            raise
 
     def start(self):
-        self.program = Program(
-            [self.binary, "serve", "--config", self.config, "--data", self.folder / "data", "--port", str(self.port)],
-            log=self.log)
-        self.program.wait_ready(self.port, "/parse/health")
+        self.port = free_port()
+        self.program = self.run(self.folder / "data", self.port)
+        self.program.wait_ready(self.port, "/parse/health", patience=300)
+
+    def run(self, data, port, environment=None):
+        return Program([self.binary, "serve", "--config", self.config, "--data", data, "--port", str(port)],
+                       environment, self.log)
 
     def restart(self):
         self.program.end()
         self.start()
 
     def close(self):
-        self.program.end()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        if self.program:
+            self.program.end()
+        if not self.keep:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+    @property
+    def postmaster(self):
+        return (self.folder / "data/postgres/postmaster.pid").read_text().split("\n")
 
     @property
     def database(self):
         """libpq's address of the private cluster."""
-        lines = (self.folder / "data/postgres/postmaster.pid").read_text().split("\n")
+        lines = self.postmaster
         return f"host='{lines[4]}' port={lines[3]} user=postgres dbname=hermes"
+
+    def postgres_processes(self):
+        """The numbers of the cluster's processes, the postmaster's first."""
+        first = int(self.postmaster[0])
+        found = [first]
+        for folder in Path("/proc").glob("[0-9]*"):
+            try:
+                if cpu_seconds(folder.name)[2] == first:
+                    found.append(int(folder.name))
+            except OSError:
+                pass  # ended in between
+        return found
+
+    def postgres_cpu_seconds(self):
+        """Processor time of the whole cluster: its processes, and those that have ended."""
+        processes = self.postgres_processes()
+        own, ended, _ = cpu_seconds(processes[0])
+        total = own + ended
+        for process in processes[1:]:
+            try:
+                total += cpu_seconds(process)[0]
+            except OSError:
+                pass
+        return total
 
     def seed(self, members, topics, comments):
         subprocess.run(
             [sys.executable, ROOT / "scripts/seed", "--server", f"http://127.0.0.1:{self.port}/parse",
-             "--app-id", KEYS["appId"], "--master-key", KEYS["masterKey"],
-             "--members", str(members), "--topics", str(topics), "--comments", str(comments)], check=True)
+             "--app-id", KEYS["appId"], "--master-key", KEYS["masterKey"], "--copy", "--data", self.folder / "data",
+             "--members", str(members), "--topics", str(topics), "--comments", str(comments)],
+            env=clean_environment(), check=True)
 
     def start_times(self, count):
         """Milliseconds until a second server on the same, running PostgreSQL answers, several times."""
+        return [self.start_time("second", {"DATABASE_URL": self.database}) for _ in range(count)]
+
+    def first_start_times(self, count):
+        """Milliseconds until a server answers that has to make its PostgreSQL cluster first, several times."""
         times = []
         for _ in range(count):
-            port = free_port()
-            program = Program(
-                [self.binary, "serve", "--config", self.config, "--data", self.folder / "second", "--port", str(port)],
-                {"DATABASE_URL": self.database})
-            times.append(program.wait_ready(port, "/parse/health"))
-            program.end()
+            times.append(self.start_time("from-nothing", None))
+            shutil.rmtree(self.folder / "from-nothing")
         return times
+
+    def start_time(self, name, environment):
+        port = free_port()
+        program = self.run(self.folder / name, port, environment)
+        try:
+            return program.wait_ready(port, "/parse/health")
+        finally:
+            program.end()
 
     def request(self, method, path, body=None, session=None):
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
@@ -142,45 +206,28 @@ class Hermes:
             stop(f"{method} {path} was answered with {answer.status} {content[:200]!r}")
         return json.loads(content)
 
-    def sql(self, text):
+    def sql(self, *texts):
+        """The lines that psql prints; each text is sent by itself."""
+        commands = [part for text in texts for part in ("-c", text)]
         done = subprocess.run(
-            ["psql", "-XAtq", "-v", "ON_ERROR_STOP=1", "-d", self.database, "-c", text], capture_output=True, text=True)
+            ["psql", "-XAtq", "-v", "ON_ERROR_STOP=1", "-d", self.database, *commands], capture_output=True, text=True)
         if done.returncode:
             stop(f"psql: {done.stderr.strip()}")
         return done.stdout.splitlines()
 
-    # What Hermes says to PostgreSQL
-
-    def record(self, on):
-        """Has PostgreSQL log each statement, with a mark before each entry."""
-        for setting in ("log_statement = 'all'", "log_line_prefix = '\x1e%p\x1f'") if on else ():
-            self.sql(f"ALTER SYSTEM SET {setting}")
-        for setting in () if on else ("log_statement", "log_line_prefix"):
-            self.sql(f"ALTER SYSTEM RESET {setting}")
-        self.sql("SELECT pg_reload_conf()")
-        time.sleep(0.5)
-
-    def statements(self, tables, action):
-        """What `action` returns, and the statements that it led to: [(text, [parameter])]."""
+    def statements(self, action):
+        """What `action` has Hermes say to PostgreSQL, by PostgreSQL's log."""
         log = self.folder / "data/postgres.log"
+        self.sql("ALTER SYSTEM SET log_statement = 'all'", "SELECT pg_reload_conf()")
+        time.sleep(0.5)
         size = log.stat().st_size
-        result = action()
-        time.sleep(0.15)
+        action()
+        time.sleep(0.3)
         with open(log, encoding="utf-8", errors="replace") as file:
             file.seek(size)
-            entries = [entry.split("\x1f", 1) for entry in file.read().split("\x1e") if "\x1f" in entry]
-        found, last = {}, {}
-        for process, entry in entries:
-            if match := re.match(r"LOG:  (?:execute \S+|statement): (.*)", entry, re.S):
-                last[process] = [match[1].rstrip("\n"), []]
-                found.setdefault(process, []).append(last[process])
-            elif (match := re.match(r"DETAIL:  parameters: (.*)", entry, re.S)) and process in last:
-                last[process][1] = [
-                    None if value == "NULL" else value[1:-1].replace("''", "'")
-                    for value in re.findall(r"\$\d+ = (NULL|'(?:[^']|'')*')", match[1], re.S)]
-        mine = [statements for statements in found.values()
-                if any(f'"{table}"' in text for text, _ in statements for table in tables)]
-        return result, [statement for statements in mine for statement in statements]
+            text = file.read()
+        self.sql("ALTER SYSTEM RESET log_statement", "SELECT pg_reload_conf()")
+        return re.findall(r"LOG:  (?:execute \S+|statement): (.*)", text)
 
 
 def headers(session=None):
