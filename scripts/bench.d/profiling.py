@@ -52,9 +52,9 @@ def where(frame):
     return "own code"
 
 
-def record(process_ids, seconds, file, graph):
+def record(process_ids, seconds, file):
     return subprocess.Popen(
-        ["perf", "record", "-q", "-F", "997", "--call-graph", graph, "-p", ",".join(map(str, process_ids)), "-o", file,
+        ["perf", "record", "-q", "-F", "997", "--call-graph", "dwarf,8192", "-p", ",".join(map(str, process_ids)), "-o", file,
          "--", "sleep", str(seconds)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
 
 
@@ -118,10 +118,9 @@ def profile(options, prepare):
         costs = Costs(cpu=hermes.program.cpu_seconds, postgres=hermes.postgres_cpu_seconds)
         bare = costs.of(lambda: wrk(hermes.port, scenario.file, clients, seconds))
         files = {}
-        for name, processes, graph in (("hermes", [hermes.program.process.pid], "fp"),
-                                       ("PostgreSQL", hermes.postgres_processes(), "dwarf,4096")):
+        for name, processes in (("hermes", [hermes.program.process.pid]), ("PostgreSQL", hermes.postgres_processes())):
             files[name] = hermes.folder / f"{name}.perf"
-            perf = record(processes, seconds, files[name], graph)
+            perf = record(processes, seconds, files[name])
             wrk(hermes.port, scenario.file, clients, seconds + 1)
             _, said = perf.communicate()
             if perf.returncode:
@@ -129,7 +128,8 @@ def profile(options, prepare):
         print(f"{scenario.title}, {clients} clients, without perf: {bare['rate']:,.0f}/s, Hermes {bare['cpu']:.1f} µs, "
               f"PostgreSQL {bare['postgres']:.1f} µs a request, p50 {bare['p50']:.2f} ms, p99 {bare['p99']:.2f} ms")
         print("\nPostgreSQL is asked:")
-        print("\n".join(f"  {statement}" for statement in sent))
+        for statement, count in Counter(sent).items():
+            print(f"  {count} × {statement}")
         Profile(files["hermes"]).show("Hermes")
         Profile(files["PostgreSQL"]).show("PostgreSQL", inclusive=["own code"], most=20)
     finally:
