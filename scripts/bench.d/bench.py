@@ -201,7 +201,7 @@ def arguments():
     parser = argparse.ArgumentParser(prog="scripts/bench", description=__doc__.split("\n")[0])
     parser.add_argument("--quick", action="store_true", help="64 clients only, shorter rounds: two or three minutes")
     parser.add_argument("--large", action="store_true", help="compare 10,000,000 comments with 100,000 instead")
-    parser.add_argument("--profile", metavar="NAME", help="run one scenario under perf: where its time goes, by room")
+    parser.add_argument("--profile", metavar="NAMES", help="run scenarios under perf: where their time goes, by room")
     parser.add_argument("--check", action="store_true", help="exit with status 1 where a target is missed")
     parser.add_argument("--json", metavar="FILE", help="write all figures there, those of each round included")
     parser.add_argument("--only", help="scenarios: get,find,comments,create,update,login,same get,same find")

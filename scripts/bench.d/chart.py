@@ -20,15 +20,15 @@ STYLE = """
         .line { stroke: #3d444d; }
     }"""
 
-LEFT, FULL, RIGHT = 190, 410, 170
-BAR, GAP, GROUP = 13, 3, 22
+LEFT, FULL, RIGHT = 240, 400, 195
+TOP, BAR, GAP, GROUP = 128, 13, 3, 22
 
 
 def draw(result):
     """Bars at the highest number of clients; the best SQL (or bcrypt) is as long in each group."""
     clients = max(row["clients"] for row in result["rows"])
     rows = [row for row in result["rows"] if row["clients"] == clients and "ratio" in row and not row["key"].startswith("same")]
-    parts, y = [], 92
+    parts, y = [], TOP
     for row in rows:
         base = "bcrypt" if "base_postgres" not in row else "the best SQL"
         bars = [("best", row["base"], number(row["base"])),
@@ -44,22 +44,25 @@ def draw(result):
             parts.append(f'<text class="value" x="{LEFT + width + 8:.0f}" y="{y + 11}">{escape(label)}</text>')
             y += BAR + GAP
         y += GROUP - GAP
-    axis = f'<path class="line" d="M{LEFT - .5} 82V{y - GROUP + 10}"/>'
+    axis = f'<path class="line" d="M{LEFT - .5} {TOP - 10}V{y - GROUP + 10}"/>'
     y += 10
-    legend, x = [], 16
-    for style, label in (("best", "the best SQL by pgbench (log-in: bcrypt), no HTTP"), ("hermes", "Hermes, over HTTP"),
-                         ("parse", "Parse Server, measured then on the same machine")):
-        legend += [f'<rect class="{style}" x="{x}" y="50" width="12" height="12" rx="2"/>', f'<text x="{x + 18}" y="61">{label}</text>']
-        x += 36 + int(len(label) * 6.4)
-    note = (f"{result['date']}, {result['cores']} cores shared by load generator, server and PostgreSQL; "
-            f"{result['rounds']} rounds of {result['seconds']} s"
-            + (f"; other programs used {result['busy']:.0%} of the processors" if result["busy"] > 0.1 else ""))
+    legend = []
+    for index, (style, label) in enumerate((
+            ("best", "the best SQL by pgbench, without HTTP (log-in: bcrypt)"), ("hermes", "Hermes, over HTTP"),
+            ("parse", "Parse Server, over HTTP, as measured earlier on the same machine"))):
+        legend += [f'<rect class="{style}" x="16" y="{46 + index * 20}" width="12" height="12" rx="2"/>',
+                   f'<text x="36" y="{57 + index * 20}">{label}</text>']
+    notes = [f"{result['date']}, {result['cores']} cores shared by load generator, server and PostgreSQL; median of "
+             f"{result['rounds']} rounds of {result['seconds']} s."]
+    if result["busy"] > 0.1:
+        notes.append(f"Other programs used {result['busy']:.0%} of the processors when it began: these figures say little.")
     width = LEFT + FULL + RIGHT
     return "\n".join([
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {y + 14}" role="img">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {y + 20 * len(notes) - 4}" role="img">',
         f"<title>Requests each second at {clients} clients</title>", f"<style>{STYLE}\n</style>",
         f'<text class="title" x="16" y="30">Requests each second at {clients} clients</text>',
-        *legend, axis, *parts, f'<text x="16" y="{y}">{note}</text>', "</svg>"]) + "\n"
+        *legend, axis, *parts,
+        *(f'<text x="16" y="{y + 20 * line}">{note}</text>' for line, note in enumerate(notes)), "</svg>"]) + "\n"
 
 
 def number(value):

@@ -102,35 +102,41 @@ class Profile:
 
 
 def profile(options, prepare):
-    """Runs the scenario `options.profile` and prints where its time goes."""
+    """Runs the scenarios that `options.profile` names, one after the other, and prints where their time goes."""
     if not shutil.which("perf"):
         stop("--profile needs perf: apt-get install linux-perf")
-    options.only = [options.profile]
+    options.only = options.profile.split(",")
     hermes = Hermes(options.program)
     try:
-        [scenario], _ = prepare(hermes, options)
-        clients, seconds = max(options.clients), max(options.seconds, 5)
-        say("the statements of one request")
-        request = scenario.requests[len(scenario.requests) // 2]
-        sent = hermes.statements(lambda: hermes.request(*request, scenario.session))
-        wrk(hermes.port, scenario.file, clients, 2)
-        say(f"{scenario.title}, {clients} clients, under perf")
-        costs = Costs(cpu=hermes.program.cpu_seconds, postgres=hermes.postgres_cpu_seconds)
-        bare = costs.of(lambda: wrk(hermes.port, scenario.file, clients, seconds))
-        files = {}
-        for name, processes in (("hermes", [hermes.program.process.pid]), ("PostgreSQL", hermes.postgres_processes())):
-            files[name] = hermes.folder / f"{name}.perf"
-            perf = record(processes, seconds, files[name])
-            wrk(hermes.port, scenario.file, clients, seconds + 1)
-            _, said = perf.communicate()
-            if perf.returncode:
-                stop(f"perf: {said.decode()}")
-        print(f"{scenario.title}, {clients} clients, without perf: {bare['rate']:,.0f}/s, Hermes {bare['cpu']:.1f} µs, "
-              f"PostgreSQL {bare['postgres']:.1f} µs a request, p50 {bare['p50']:.2f} ms, p99 {bare['p99']:.2f} ms")
-        print("\nPostgreSQL is asked:")
-        for statement, count in Counter(sent).items():
-            print(f"  {count} × {statement}")
-        Profile(files["hermes"]).show("Hermes")
-        Profile(files["PostgreSQL"]).show("PostgreSQL", inclusive=["own code"], most=20)
+        chosen, _ = prepare(hermes, options)
+        for scenario in chosen:
+            show(hermes, scenario, max(options.clients), max(options.seconds, 5))
     finally:
         hermes.close()
+
+
+def show(hermes, scenario, clients, seconds):
+    say(f"{scenario.title}: the statements of one request")
+    request = scenario.requests[len(scenario.requests) // 2]
+    sent = hermes.statements(lambda: hermes.request(*request, scenario.session))
+    wrk(hermes.port, scenario.file, clients, 2)
+    say(f"{scenario.title}: {clients} clients")
+    costs = Costs(cpu=hermes.program.cpu_seconds, postgres=hermes.postgres_cpu_seconds)
+    bare = costs.of(lambda: wrk(hermes.port, scenario.file, clients, seconds))
+    files = {}
+    for name, processes in (("Hermes", [hermes.program.process.pid]), ("PostgreSQL", hermes.postgres_processes())):
+        say(f"{scenario.title}: {clients} clients, {name} under perf")
+        files[name] = hermes.folder / f"{name}.perf"
+        perf = record(processes, seconds, files[name])
+        wrk(hermes.port, scenario.file, clients, seconds + 1)
+        _, said = perf.communicate()
+        if perf.returncode:
+            stop(f"perf: {said.decode()}")
+    print(f"{scenario.title}, {clients} clients, without perf: {bare['rate']:,.0f}/s, Hermes {bare['cpu']:.1f} µs, "
+          f"PostgreSQL {bare['postgres']:.1f} µs a request, p50 {bare['p50']:.2f} ms, p99 {bare['p99']:.2f} ms")
+    print("\nPostgreSQL is asked:")
+    for statement, count in Counter(sent).items():
+        print(f"  {count} × {statement}")
+    Profile(files["Hermes"]).show("Hermes")
+    Profile(files["PostgreSQL"]).show("PostgreSQL", inclusive=["own code"], most=20)
+    hermes.sql(*scenario.tidy, "SELECT")
