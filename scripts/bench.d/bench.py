@@ -24,6 +24,8 @@ from load import BcryptBase, Costs, SQLBase, busy, wrk  # noqa: E402
 from scenarios import BEGIN, COMMENTS, FIRST, MEMBERS, TOPICS  # noqa: E402
 from server import API, ROOT, Hermes, Program, free_port, say, stop  # noqa: E402
 
+PROGRAM = ROOT / ".build/release/hermes"
+
 
 def in_order_of_creation(table):
     """SQL that writes a table anew as it lies in a forum that grew: the changes of ids brought topics' comments together."""
@@ -160,8 +162,10 @@ def versions(hermes, options, used):
     def first(command):
         return (subprocess.run(command, capture_output=True, text=True).stdout.splitlines() or [""])[0]
     swift = re.search(r"Swift version ([\d.]+)", first(["swift", "--version"]))
-    commit = first(["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"])
-    changed = first(["git", "-C", str(ROOT), "status", "--porcelain", "Sources", "Package.swift"])
+    # The commit, where it is the one that scripts/bench has just built.
+    own = hermes.binary == PROGRAM
+    commit = first(["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"]) if own else "another build"
+    changed = own and first(["git", "-C", str(ROOT), "status", "--porcelain", "Sources", "Package.swift"])
     return {
         "date": time.strftime("%Y-%m-%d"), "cores": os.cpu_count(), "rounds": options.rounds, "seconds": options.seconds,
         "memory": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30),
@@ -210,7 +214,7 @@ def arguments():
     parser.add_argument("--seconds", type=int, help="for each measurement")
     parser.add_argument("--comments", type=int, default=10_000_000, help="of the large forum")
     parser.add_argument("--keep", metavar="DIR", help="with --large: leave the two databases there, and use them if there")
-    parser.add_argument("--program", default=ROOT / ".build/release/hermes", help="another build of Hermes")
+    parser.add_argument("--program", default=PROGRAM, help="another build of Hermes")
     parser.add_argument("--no-docs", action="store_true", help="leave docs/ as it is")
     options = parser.parse_args()
     options.rounds = options.rounds or 3
