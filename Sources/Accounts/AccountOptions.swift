@@ -1,15 +1,26 @@
+import Store
+
 /// What the configuration says of accounts.
 public struct AccountOptions: Sendable {
     /// Seconds that a session lasts.
     public var sessionLength: Double = 31_536_000
     /// Whether sessions end at all.
     public var sessionsExpire = true
+    /// Tokens lie in the database as digests: who reads it can't log in with them, and no list of sessions shows them.
+    public var hashesSessionTokens = false
     /// A new password ends all sessions of its user.
     public var passwordChangeEndsSessions = true
     public var allowsAnonymousUsers = true
     public var usersArePrivate = true
     public var lowercasesEmail = false
     public var lowercasesUsername = false
+    public var installations = InstallationOptions()
 
     public init() {}
+
+    /// The rules of the server's own classes, as hooks on the path of every write.
+    public var rules: [Hook] {
+        UserRules(options: self).hooks + SessionRules(options: self).hooks + RoleRules().hooks
+            + InstallationRules(options: installations).hooks
+    }
 }

@@ -36,7 +36,7 @@ public final class Accounts {
         """
         WITH RECURSIVE session AS (
             SELECT s."objectId", s."user", s."expiresAt" FROM "_Session" s JOIN "_User" u ON u."objectId" = s."user"
-            WHERE s."sessionToken" = $1::text
+            WHERE s."sessionToken" = ANY ($1::text[])
         ), held (id) AS (
             SELECT j."owningId" FROM "_Join:users:_Role" j JOIN session ON j."relatedId" = session."user"
             UNION
@@ -53,7 +53,7 @@ public final class Accounts {
             return try viewer(entry, token, installationId)
         }
         let epoch = cache.epoch
-        let rows = try await database.read(Accounts.loadViewer, [.text(token)])
+        let rows = try await database.read(Accounts.loadViewer, [.textArray(SessionToken.forms(token))])
         guard rows.count > 0 else { throw ParseError.invalidSession }
         let entry = ViewerCache.Entry(
             sessionId: rows.string(0, 0), userId: rows.string(0, 1),
@@ -73,8 +73,11 @@ public final class Accounts {
     }
 
     /// The viewer that a user is, with its roles, whatever session it uses.
-    func viewer(userId: String, session: Viewer.Session?, installationId: String?) async throws -> Viewer {
-        let rows = try await database.read(Accounts.loadRoles, [.text(userId)])
+    func viewer(
+        userId: String, session: Viewer.Session?, installationId: String?, in operation: Operation? = nil
+    ) async throws -> Viewer {
+        let reader: any StatementReader = operation ?? database
+        let rows = try await reader.read(Accounts.loadRoles, [.text(userId)])
         return Viewer(
             userId: userId, roles: rows.textArray(0, 0).compactMap { $0 }, installationId: installationId,
             session: session)
@@ -92,80 +95,36 @@ public final class Accounts {
 
     // MARK: sessions
 
-    /// A session that is about to be written.
-    struct NewSession {
-        let token: String
-        let statement: Statement
-        let parameters: [Parameter]
-    }
-
-    enum Origin {
-        case signUp(provider: String)
-        case logIn(provider: String)
-        case create
-
-        var json: JSON {
-            switch self {
-            case .signUp(let provider): ["action": "signup", "authProvider": .string(provider)]
-            case .logIn(let provider): ["action": "login", "authProvider": .string(provider)]
-            case .create: ["action": "create"]
-            }
-        }
-    }
-
-    private static let insertSession = Statement(
-        """
-        INSERT INTO "_Session" ("objectId", "createdAt", "updatedAt", "user", "sessionToken", "expiresAt",
-            "createdWith", "installationId")
-        VALUES ($1::text, date_trunc('milliseconds', now()), date_trunc('milliseconds', now()), $2::text, $3::text,
-            date_trunc('milliseconds', now()) + $4::double precision * interval '1 second', $5::jsonb, $6::text)
-        """)
-
-    func newSession(_ userId: String, _ origin: Origin, _ installationId: String?) -> NewSession {
-        let token = "r:" + Random.hexadecimal(16)
-        return NewSession(
-            token: token, statement: Accounts.insertSession,
-            parameters: [
-                .text(ObjectIdentifiers.make(store.options.objectIdSize)), .text(userId), .text(token),
-                options.sessionsExpire ? .double(options.sessionLength) : .null, .utf8(origin.json.bytes),
-                installationId.map { .text($0) } ?? .null,
-            ])
-    }
-
     /// Opens a session; ends the user's other one on the same installation.
-    func openSession(_ userId: String, _ origin: Origin, _ installationId: String?) async throws -> String {
-        let session = newSession(userId, origin, installationId)
-        guard let installationId else {
-            _ = try await database.write(session.statement, session.parameters)
+    func openSession(_ userId: String, _ origin: NewSession.Origin, in operation: Operation) async throws -> String {
+        let session = NewSession(userId, origin, operation.viewer.installationId, options)
+        guard let installationId = operation.viewer.installationId else {
+            try await operation.insert(session)
             return session.token
         }
-        let ended = try await database.transaction { transaction in
-            let ended = try await transaction.execute(
-                Statement(
-                    "DELETE FROM \"_Session\" WHERE \"user\" = $1::text AND \"installationId\" = $2::text RETURNING \"objectId\""
-                ),
-                [.text(userId), .text(installationId)])
-            _ = try await transaction.execute(session.statement, session.parameters)
-            let ids = (0..<ended.count).map { ended.string($0, 0) }
-            for id in ids { try await transaction.notify(channel: AccessChange.channel, payload: "session:\(id)") }
-            return ids
+        try await operation.inTransaction { operation in
+            try await operation.endSessions(of: userId, installationId: installationId)
+            try await operation.insert(session)
         }
-        for id in ended { cache.forget("session:\(id)") }
         return session.token
     }
 
     /// Ends the session of the request. Without one nothing happens.
-    public func logOut(_ viewer: Viewer) async throws {
-        guard let session = viewer.session else { return }
-        try await database.transaction { transaction in
-            _ = try await transaction.execute(
-                Statement("DELETE FROM \"_Session\" WHERE \"sessionToken\" = $1::text"), [.text(session.token)])
-            try await transaction.notify(channel: AccessChange.channel, payload: "session:\(session.objectId)")
+    public func logOut(_ operation: Operation) async throws {
+        guard let session = operation.viewer.session else { return }
+        try await operation.inTransaction { operation in
+            _ = try await operation.deleteByRule("_Session", matching: [("objectId", session.objectId)])
+            try await operation.notify(AccessChange.session(session.objectId))
         }
-        cache.forget("session:\(session.objectId)")
     }
 
-    /// What a write to one of the server's classes must empty on this node, at once.
+    /// `POST /upgradeToRevocableSession`: sessions here are all revocable; answers a new one.
+    public func upgradeSession(_ operation: Operation) async throws -> Written {
+        guard operation.viewer.userId != nil else { throw ParseError(101, "invalid session") }
+        return try await store.create("_Session", JSONObject(), in: operation)
+    }
+
+    /// What a change of access must empty on this node, at once.
     public func forget(_ payload: String) { cache.forget(payload) }
 }
 

@@ -12,26 +12,33 @@ public struct LoggedIn {
 }
 
 extension Accounts {
+    // The unique indexes are on the names in lower case; the names themselves are compared as they stand.
     private static let findByName = Statement(
         """
-        SELECT "objectId", "_hashed_password", "_rperm", "_wperm" FROM "_User" WHERE "username" = $1::text
+        SELECT "objectId", "_hashed_password", "_rperm", "_wperm" FROM "_User"
+        WHERE lower("username" COLLATE "und-x-icu") = lower($1::text COLLATE "und-x-icu") AND "username" = $1::text
         UNION ALL
-        SELECT "objectId", "_hashed_password", "_rperm", "_wperm" FROM "_User" WHERE "email" = $1::text
+        SELECT "objectId", "_hashed_password", "_rperm", "_wperm" FROM "_User"
+        WHERE lower("email" COLLATE "und-x-icu") = lower($1::text COLLATE "und-x-icu") AND "email" = $1::text
         LIMIT 1
         """)
     private static let findByEmail = Statement(
-        "SELECT \"objectId\", \"_hashed_password\", \"_rperm\", \"_wperm\" FROM \"_User\" WHERE \"email\" = $1::text")
+        """
+        SELECT "objectId", "_hashed_password", "_rperm", "_wperm" FROM "_User"
+        WHERE lower("email" COLLATE "und-x-icu") = lower($1::text COLLATE "und-x-icu") AND "email" = $1::text
+        """)
     private static let findByBoth = Statement(
         """
         SELECT "objectId", "_hashed_password", "_rperm", "_wperm" FROM "_User"
-        WHERE "username" = $1::text AND "email" = $2::text
+        WHERE lower("username" COLLATE "und-x-icu") = lower($1::text COLLATE "und-x-icu")
+            AND "username" = $1::text AND "email" = $2::text
         """)
 
     private static let refused = ParseError(101, "Invalid username/password.")
 
     /// Checks name (or address) and password. Throws 101 for whatever is wrong, so that nothing is told apart;
     /// 200, 201 when something is missing.
-    func authenticate(_ parameters: JSONObject, as viewer: Viewer) async throws -> String {
+    func authenticate(_ parameters: JSONObject, in operation: Operation) async throws -> String {
         let username = Credential(parameters["username"])
         let email = Credential(parameters["email"])
         let password = Credential(parameters["password"])
@@ -40,55 +47,56 @@ extension Accounts {
         guard case .text(let password) = password else { throw Accounts.refused }
         let rows: Rows
         switch (username, email) {
-        case (.text(let username), .missing): rows = try await database.read(Accounts.findByName, [.text(username)])
-        case (.missing, .text(let email)): rows = try await database.read(Accounts.findByEmail, [.text(email)])
+        case (.text(let username), .missing): rows = try await operation.read(Accounts.findByName, [.text(username)])
+        case (.missing, .text(let email)): rows = try await operation.read(Accounts.findByEmail, [.text(email)])
         case (.text(let username), .text(let email)):
-            rows = try await database.read(Accounts.findByBoth, [.text(username), .text(email)])
+            rows = try await operation.read(Accounts.findByBoth, [.text(username), .text(email)])
         default: throw Accounts.refused
         }
         let hash = rows.count > 0 ? rows.optionalString(0, 1) : nil
-        let isRight = try await Passwords.verify(password, hash ?? Passwords.nobody)
+        let isRight = try await Passwords.verify(
+            password, hash ?? Passwords.nobody, for: operation.request.address)
         guard isRight, hash != nil else { throw Accounts.refused }
         // Locked out by the master key: the ACL names nobody.
         let isLocked =
             !rows.isNull(0, 2) && rows.textArray(0, 2).isEmpty && !rows.isNull(0, 3) && rows.textArray(0, 3).isEmpty
-        guard !isLocked || viewer.isAboveAccess else { throw Accounts.refused }
+        guard !isLocked || operation.viewer.isAboveAccess else { throw Accounts.refused }
         return rows.string(0, 0)
     }
 
-    public func logIn(_ parameters: JSONObject, as viewer: Viewer) async throws -> LoggedIn {
-        let userId = try await authenticate(parameters, as: viewer)
-        let token = try await openSession(userId, .logIn(provider: "password"), viewer.installationId)
-        return try await loggedIn(userId, token: token, viewer)
+    public func logIn(_ parameters: JSONObject, in operation: Operation) async throws -> LoggedIn {
+        let userId = try await authenticate(parameters, in: operation)
+        let token = try await openSession(userId, .logIn(provider: "password"), in: operation)
+        return try await loggedIn(userId, token: token, operation)
     }
 
     /// `/loginAs`: a session for any user, opened by the master key.
-    public func logInAs(_ parameters: JSONObject, as viewer: Viewer) async throws -> LoggedIn {
-        guard viewer.key == .master else {
-            throw ParseError(119, store.options.sanitizesErrors ? "Permission denied" : "master key is required")
-        }
+    public func logInAs(_ parameters: JSONObject, in operation: Operation) async throws -> LoggedIn {
         guard case .string(let userId)? = parameters["userId"], !userId.isEmpty else {
             throw ParseError(162, "userId must not be empty, null, or undefined")
         }
-        let rows = try await database.read(
+        let rows = try await operation.read(
             Statement("SELECT FROM \"_User\" WHERE \"objectId\" = $1::text"), [.text(userId)])
         guard rows.count > 0 else { throw ParseError(101, "user not found") }
-        let token = try await openSession(userId, .logIn(provider: "masterkey"), viewer.installationId)
-        return try await loggedIn(userId, token: token, viewer)
+        let token = try await openSession(userId, .logIn(provider: "masterkey"), in: operation)
+        return try await loggedIn(userId, token: token, operation)
     }
 
     /// `/verifyPassword`: checks and opens nothing.
-    public func verifyPassword(_ parameters: JSONObject, as viewer: Viewer) async throws -> LoggedIn {
-        let userId = try await authenticate(parameters, as: viewer)
-        return try await loggedIn(userId, token: nil, viewer)
+    public func verifyPassword(_ parameters: JSONObject, in operation: Operation) async throws -> LoggedIn {
+        let userId = try await authenticate(parameters, in: operation)
+        return try await loggedIn(userId, token: nil, operation)
     }
 
-    public func loggedIn(_ userId: String, token: String?, _ viewer: Viewer) async throws -> LoggedIn {
+    private func loggedIn(_ userId: String, token: String?, _ operation: Operation) async throws -> LoggedIn {
+        let viewer = operation.viewer
         let own =
             viewer.isAboveAccess
-            ? viewer : try await self.viewer(userId: userId, session: nil, installationId: viewer.installationId)
+            ? viewer
+            : try await self.viewer(userId: userId, session: nil, installationId: viewer.installationId, in: operation)
         do {
-            let user = try await store.get(Query(className: "_User"), objectId: userId, as: own)
+            let user = try await store.get(
+                Query(className: "_User"), objectId: userId, in: operation.nested(as: own))
             return LoggedIn(user: user, userId: userId, sessionToken: token)
         } catch let error as ParseError where error.code == 119 || error.code == 101 {
             return LoggedIn(user: nil, userId: userId, sessionToken: token)
@@ -106,4 +114,32 @@ extension Accounts {
             }
         }
     }
+
+    // MARK: sign-up
+
+    /// What a sign-up came to.
+    public enum SignedUp {
+        case created(Written)
+        /// Its `authData` belongs to a user already: that user is logged in.
+        case loggedIn(LoggedIn)
+    }
+
+    /// Makes a user. Throws 200, 201 for a bad name or password, 202, 203 for a taken name or address, 125 for a
+    /// malformed address.
+    public func signUp(_ body: JSONObject, in operation: Operation) async throws -> SignedUp {
+        if let given = body["authData"],
+            case .links(let authData) = try AuthData.parse(given, allowsAnonymous: options.allowsAnonymousUsers)
+        {
+            let rows = try await operation.read(Accounts.findByAnonymousId, [.text(authData.id)])
+            if rows.count > 0 {
+                let userId = rows.string(0, 0)
+                let token = try await openSession(userId, .logIn(provider: authData.provider), in: operation)
+                return .loggedIn(try await loggedIn(userId, token: token, operation))
+            }
+        }
+        return .created(try await store.create("_User", body, in: operation))
+    }
+
+    private static let findByAnonymousId = Statement(
+        "SELECT \"objectId\" FROM \"_User\" WHERE (\"authData\" #>> '{anonymous,id}') = $1::text")
 }

@@ -16,6 +16,10 @@ public final class ClassSchema: Sendable {
     public let columns: [Column]
     /// The Relation fields, with each one's member name as it is written.
     public let relations: [(name: String, label: [UInt8], target: String)]
+    /// The values that new objects get where they say nothing of a field.
+    public let defaults: [(field: String, value: Value)]
+    /// The fields that no object may lack.
+    public let requiredFields: [String]
 
     public convenience init(
         name: String, fields: [String: Field], permissions: ClassPermissions, indexes: JSONObject
@@ -41,6 +45,11 @@ public final class ClassSchema: Sendable {
             guard case .relation(let target) = field.type else { return nil }
             return (name, Array(",\"\(name)\":".utf8), target)
         }
+        // Checked when they were declared.
+        defaults = fields.sorted { $0.key < $1.key }.compactMap { name, field in
+            field.defaultValue.flatMap { try? Value.parse($0) }.map { (name, $0) }
+        }
+        requiredFields = fields.filter(\.value.required).map(\.key).sorted()
     }
 
     func with(version: Int64, stamp: Int64) -> ClassSchema {

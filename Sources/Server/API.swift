@@ -12,16 +12,16 @@ final class API {
     let options: ServerOptions
     let accounts: Accounts
     let store: Store
+    let routes: RouteTable
     let errors = ErrorAnswer()
     private let identification: Identification
-    private let denylist: KeywordDenylist
     private let cors: CORS
 
-    init(options: ServerOptions, accounts: Accounts, denylist: KeywordDenylist) {
+    init(options: ServerOptions, accounts: Accounts, routes: RouteTable = .standard) {
         self.options = options
         self.accounts = accounts
         self.store = accounts.store
-        self.denylist = denylist
+        self.routes = routes
         identification = Identification(options: options)
         cors = CORS(options)
     }
@@ -32,7 +32,7 @@ final class API {
     func answer(_ http: HTTPRequest, path: [String], id: String) async -> Answer {
         var answer: Answer
         do {
-            answer = try await serve(http, path)
+            answer = try await serve(http, path, id)
         } catch {
             let isDefect: Bool
             (answer, isDefect) = errors.answer(error)
@@ -43,36 +43,46 @@ final class API {
             }
         }
         answer.headers += cors.headers(origin: cors.asksForOrigin ? http.header("Origin") : nil)
-        answer.headers.append(("Content-Type", "application/json; charset=utf-8"))
+        if !answer.headers.contains(where: { $0.0 == "Content-Type" }) {
+            answer.headers.append(("Content-Type", "application/json; charset=utf-8"))
+        }
         // Who asks decides what the answer holds, and HTTP's caches don't look at the session's token. Left without
         // this header, Foundation's on Linux even answers one query with what another one of the same class found.
         answer.headers.append(("Cache-Control", "private, no-cache"))
         return answer
     }
 
-    private func serve(_ http: HTTPRequest, _ path: [String]) async throws -> Answer {
+    /// How the body of a request comes, from its head alone.
+    func bodyMode(_ http: HTTPRequest, _ path: [String]) -> HTTPRequest.BodyMode {
+        routes.match(http.method, path)?.route.body == .stream ? .streamed(limit: nil) : .collected(limit: nil)
+    }
+
+    private func serve(_ http: HTTPRequest, _ path: [String], _ id: String) async throws -> Answer {
         if http.method == "OPTIONS" { return Answer(body: []) }
         if path.first?.lowercased() == "health" { return Answer(json: ["status": "ok"]) }
         // Identify.
-        let sendsFile = path.first?.lowercased() == "files"
-        var body = sendsFile ? JSONObject() : try RequestBody.object(http)
         var method = http.method == "HEAD" ? "GET" : http.method
+        let asSent = routes.match(method, path)
+        var body = asSent?.route.body ?? .object == .object ? try RequestBody.object(http) : JSONObject()
         let caller = try identification.identify(http, method: &method, body: &body)
         try checkAllowed(path, caller)
-        let route = Route(method, path)
-        let viewer = try await viewer(caller, ignoringSession: route == .logIn)
-        guard let route else {
+        let match = method == http.method ? asSent : routes.match(method, path)
+        let viewer = try await viewer(caller, ignoringSession: match?.route.ignoresSession == true)
+        guard let match else {
             throw ParseError(nil, "There is no route \(method) /\(path.joined(separator: "/")).", status: 404)
         }
         // Parse.
         var parameters = RequestBody.parameters(http)
         if method == "GET", !body.isEmpty { parameters += body.members }
+        var info = RequestInfo()
+        info.id = id
+        info.address = caller.address?.description
         let request = Request(
-            method: method, path: path, parameters: parameters, body: body, viewer: viewer, caller: caller,
-            transaction: nil)
+            method: method, path: path, arguments: match.arguments, parameters: parameters, body: body, caller: caller,
+            operation: store.operation(as: viewer, request: info, context: caller.context))
         try await checkIdempotency(request)
         // Plan, run, write.
-        return try await run(route, request)
+        return try await run(match.route, request)
     }
 
     /// What the key or the session make of the caller.
@@ -95,67 +105,23 @@ final class API {
 
     func refusal(_ message: String) -> String { options.enableSanitizedErrorResponse ? "Permission denied" : message }
 
-    // MARK: routes
-
+    /// Takes a route, once it is certain that the caller may. A part of a batch comes by here as well.
     func run(_ route: Route, _ request: Request) async throws -> Answer {
-        switch route {
-        case .health: return Answer(json: ["status": "ok"])
-        case .find(let className): return try await find(className, request)
-        case .get(let className, let id): return try await get(className, id, request)
-        case .create(let className): return try await create(className, request)
-        case .update(let className, let id): return try await update(className, id, request)
-        case .delete(let className, let id): return try await delete(className, id, request)
-        case .me: return try await me(request)
-        case .logIn, .logInAs, .verifyPassword: return try await logIn(route, request)
-        case .logOut:
-            try await accounts.logOut(request.viewer)
-            return .empty
-        case .challenge: return try await challenge(request)
-        case .currentSession: return try await currentSession(request)
-        case .upgradeSession: return answer(try await accounts.upgradeSession(request.viewer))
-        case .batch: return try await batch(request)
-        case .schemas, .schema, .createSchema, .updateSchema, .deleteSchema: return try await schemas(route, request)
-        case .purge(let className):
-            try checkMaster(request.viewer, writes: true)
-            try await store.purge(className)
-            if let change = AccessChange.notification(for: className) { accounts.forget(change.payload) }
-            return .empty
-        case .distinct(let className): return try await distinct(className, request)
-        case .serverInfo:
-            try checkMaster(request.viewer, writes: false)
-            return ServerInfo.answer
-        case .function(let name): throw ParseError(141, "Invalid function: \"\(name)\"")
-        case .later(let later): return try refuse(later, request)
-        }
-    }
-
-    /// Throws 403 for clients, 119 for the read-only key where the route writes.
-    func checkMaster(_ viewer: Viewer, writes: Bool) throws(ParseError) {
-        guard viewer.isMaster else {
-            throw ParseError(nil, refusal("unauthorized: master key is required"), status: 403)
-        }
-        if writes { try checkWritable(viewer) }
-    }
-
-    func checkWritable(_ viewer: Viewer) throws(ParseError) {
-        if viewer.key == .readOnlyMaster {
-            throw ParseError(119, refusal("The read-only master key cannot change anything."))
-        }
-    }
-
-    func checkKeywords(_ body: JSONObject) throws(ParseError) { try denylist.check(.object(body)) }
-
-    private func refuse(_ later: Route.Later, _ request: Request) throws(ParseError) -> Answer {
-        switch later.gate {
-        case .master: try checkMaster(request.viewer, writes: later.writes)
-        case .files:
-            if request.viewer.key == .readOnlyMaster, later.writes {
-                throw ParseError(nil, refusal("The read-only master key cannot change files."), status: 403)
-            }
+        let viewer = request.viewer
+        switch route.gate {
         case .anybody: break
+        case .master where !viewer.isMaster:
+            throw ParseError(nil, refusal("unauthorized: master key is required"), status: 403)
+        case .masterByCode where !viewer.isMaster:
+            throw ParseError(119, refusal("master key is required"))
+        case .master, .masterByCode: break
         }
-        if later.writes { try checkKeywords(request.body) }
-        throw ParseError(108, "\(later.name) cannot be used with this version of Hermes yet.")
+        if route.writes, viewer.key == .readOnlyMaster {
+            let status = route.body == .stream ? 403 : nil
+            throw ParseError(
+                status == nil ? 119 : nil, refusal("The read-only master key cannot change anything."), status: status)
+        }
+        return try await route.handler(self, request)
     }
 }
 
@@ -195,19 +161,23 @@ enum RequestBody {
 enum ServerInfo {
     static let version = "9.10.0"
 
-    static let answer = Answer(json: [
-        "features": [
-            "globalConfig": ["create": false, "read": false, "update": false, "delete": false],
-            "hooks": ["create": false, "read": false, "update": false, "delete": false],
-            "cloudCode": ["jobs": false],
-            "logs": ["level": false, "size": false, "order": false, "until": false, "from": false],
-            "push": ["immediatePush": false, "scheduledPush": false, "storedPushData": false, "pushAudiences": false],
-            "schemas": [
-                "addField": true, "removeField": true, "addClass": true, "removeClass": true,
-                "clearAllDataFromClass": true,
-                "exportClass": false, "editClassLevelPermissions": true, "editPointerPermissions": true,
+    static var answer: Answer {
+        Answer(json: [
+            "features": [
+                "globalConfig": ["create": false, "read": false, "update": false, "delete": false],
+                "hooks": ["create": false, "read": false, "update": false, "delete": false],
+                "cloudCode": ["jobs": false],
+                "logs": ["level": false, "size": false, "order": false, "until": false, "from": false],
+                "push": [
+                    "immediatePush": false, "scheduledPush": false, "storedPushData": false, "pushAudiences": false,
+                ],
+                "schemas": [
+                    "addField": true, "removeField": true, "addClass": true, "removeClass": true,
+                    "clearAllDataFromClass": true,
+                    "exportClass": false, "editClassLevelPermissions": true, "editPointerPermissions": true,
+                ],
             ],
-        ],
-        "parseServerVersion": .string(version),
-    ])
+            "parseServerVersion": .string(version),
+        ])
+    }
 }

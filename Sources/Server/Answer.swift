@@ -1,28 +1,76 @@
+import Core
+import HTTP
 import Postgres
 import Wire
 
 /// What a route answers.
 struct Answer {
+    enum Body {
+        case bytes([UInt8])
+        /// Written when it is sent: behind the commit of the batch that it is a part of.
+        case json((inout JSONWriter) -> Void)
+        /// Written piece by piece; `length` in bytes where it is known.
+        case stream(length: Int?, (ResponseWriter) async throws -> Void)
+        /// Another protocol from here on, such as `websocket`; the connection belongs to the closure.
+        case upgrade(to: String, (UpgradedConnection) async -> Void)
+    }
+
     var status = 200
     var headers: [(String, String)] = []
-    var body: [UInt8]
+    var body: Body
 
-    init(status: Int = 200, headers: [(String, String)] = [], body: [UInt8]) {
+    init(status: Int = 200, headers: [(String, String)] = [], body: Body) {
         self.status = status
         self.headers = headers
         self.body = body
     }
 
+    init(status: Int = 200, headers: [(String, String)] = [], body: [UInt8]) {
+        self.init(status: status, headers: headers, body: .bytes(body))
+    }
+
     init(status: Int = 200, json: JSON) { self.init(status: status, body: json.bytes) }
 
     /// What `write` writes.
-    init(status: Int = 200, headers: [(String, String)] = [], _ write: (inout JSONWriter) throws -> Void) rethrows {
-        var out = JSONWriter()
-        try write(&out)
-        self.init(status: status, headers: headers, body: out.finish())
+    init(status: Int = 200, headers: [(String, String)] = [], _ write: @escaping (inout JSONWriter) -> Void) {
+        self.init(status: status, headers: headers, body: .json(write))
     }
 
-    static let empty = Answer(body: Array("{}".utf8))
+    static var empty: Answer { Answer(json: [:]) }
+
+    /// The whole body; nil where it comes piece by piece.
+    var bytes: [UInt8]? {
+        switch body {
+        case .bytes(let bytes): return bytes
+        case .json(let write):
+            var out = JSONWriter()
+            write(&out)
+            return out.finish()
+        case .stream, .upgrade: return nil
+        }
+    }
+
+    /// Sends it; answers how many bytes the body had, as far as that is known.
+    func send(_ responder: HTTPResponder) async -> Int {
+        if let bytes {
+            responder.respond(status: status, headers: headers, body: bytes)
+            return bytes.count
+        }
+        switch body {
+        case .stream(let length, let write):
+            let writer = responder.respondStreaming(status: status, headers: headers, length: length)
+            // A body that is not finished is broken off, which the client notices.
+            do {
+                try await write(writer)
+                writer.finish()
+            } catch { Log.shared.debug("an answer was broken off", ["error": "\(error)"]) }
+            return length ?? 0
+        case .upgrade(let name, let serve):
+            if let connection = try? await responder.upgrade(to: name, headers: headers) { await serve(connection) }
+            return 0
+        case .bytes, .json: return 0
+        }
+    }
 }
 
 /// Errors become HTTP here, and nowhere else.

@@ -5,7 +5,6 @@ import Wire
 /// `/aggregate`: so far only `distinct`, with an optional `where`.
 extension API {
     func distinct(_ className: String, _ request: Request) async throws -> Answer {
-        try checkMaster(request.viewer, writes: false)
         if request.viewer.key == .readOnlyMaster, !options.allowAggregationForReadOnlyMasterKey {
             throw ParseError(119, "Cannot run an aggregation pipeline when using the readOnlyMasterKey")
         }
@@ -20,7 +19,7 @@ extension API {
                 == true
         else { throw ParseError(105, "Invalid field name: \(field).") }
         let query = try Query.parse(className: className, parameters: parameters)
-        let values = try await store.distinct(FieldPath(text: field), query, as: request.viewer)
+        let values = try await store.distinct(FieldPath(text: field), query, in: request.operation)
         return Answer(json: ["results": .array(values)])
     }
 }

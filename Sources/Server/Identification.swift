@@ -54,7 +54,8 @@ struct Identification {
         if let context {
             var object = context
             if case .string(let text) = context { object = (try? JSONParser.parse(text)) ?? .null }
-            guard case .object = object else { throw ParseError(107, "Invalid object for context.") }
+            guard case .object(let given) = object else { throw ParseError(107, "Invalid object for context.") }
+            caller.context = given
         }
         guard appId == options.appId, !options.appId.isEmpty else { throw Identification.unauthorized }
         caller.key = try key(master: masterKey, maintenance: maintenanceKey, of: request)

@@ -138,34 +138,18 @@ final class Node: Sendable {
     }
 
     func makeAPI(_ database: Database) -> API {
-        var storeOptions = StoreOptions()
-        storeOptions.defaultLimit = options.defaultLimit
-        storeOptions.maxLimit = options.maxLimit
-        storeOptions.subqueryLimit = options.requestComplexity.subqueryLimit.value
-        storeOptions.allowsClientClassCreation = options.allowClientClassCreation
-        storeOptions.allowsCustomObjectIds = options.allowCustomObjectId
-        storeOptions.objectIdSize = options.objectIdSize
-        storeOptions.sanitizesErrors = options.enableSanitizedErrorResponse
-        storeOptions.ownersSeeProtectedFields = options.protectedFieldsOwnerExempt
-        storeOptions.saveAnswersShowProtectedFields = options.protectedFieldsSaveResponseExempt
-        storeOptions.fileURLPrefix = "\(options.publicServerURL ?? options.serverURL ?? "")/files/\(options.appId)/"
-        let protected = options.protectedFields.mapValues { byPrincipal in
-            JSONObject(byPrincipal.sorted { $0.key < $1.key }.map { ($0.key, .array($0.value.map { .string($0) })) })
-        }
         let catalogue = Catalogue(
-            database: database, cache: schema, serverProtectedFields: protected,
+            database: database, cache: schema, serverProtectedFields: options.serverProtectedFields,
             allowsCustomObjectIds: options.allowCustomObjectId)
-        let store = Store(catalogue: catalogue, database: database, options: storeOptions)
-        var accountOptions = AccountOptions()
-        accountOptions.sessionLength = options.sessionLength
-        accountOptions.sessionsExpire = options.expireInactiveSessions
-        accountOptions.passwordChangeEndsSessions = options.revokeSessionOnPasswordReset
-        accountOptions.allowsAnonymousUsers = options.enableAnonymousUsers
-        accountOptions.usersArePrivate = options.enforcePrivateUsers
-        accountOptions.lowercasesEmail = options.convertEmailToLowercase
-        accountOptions.lowercasesUsername = options.convertUsernameToLowercase
-        let accounts = Accounts(store: store, options: accountOptions, cache: viewers)
-        return API(options: options, accounts: accounts, denylist: denylist)
+        let viewers = viewers
+        let accountOptions = options.accountOptions
+        let store = Store(
+            catalogue: catalogue, database: database, options: options.storeOptions, denylist: denylist,
+            hooks: Hooks(accountOptions.rules)
+        ) { channel, payload in
+            if channel == AccessChange.channel { viewers.forget(payload) }
+        }
+        return API(options: options, accounts: Accounts(store: store, options: accountOptions, cache: viewers))
     }
 
     func makeDatabase(_ loop: Loop) -> Database { Database(loop: loop, configuration: database) }

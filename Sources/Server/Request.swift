@@ -1,4 +1,4 @@
-import Postgres
+import Options
 import Store
 import Wire
 
@@ -7,13 +7,18 @@ struct Request {
     var method: String
     /// The path behind the mount path, split at `/`, decoded.
     var path: [String]
+    /// The segments of the path that stand for something: the class, the object's id.
+    var arguments: [String] = []
     /// Of the URL; for an overridden method, of the body.
     var parameters: [(key: String, value: JSON)]
     var body: JSONObject
-    var viewer: Viewer
     var caller: Caller
-    /// The transaction of the batch that this request is a part of.
-    var transaction: Transaction?
+    /// Who asks, and where what is asked for runs.
+    var operation: Operation
+
+    var viewer: Viewer { operation.viewer }
+    /// Of a route whose path ends in one.
+    var objectId: String { arguments.last ?? "" }
 }
 
 /// What a request says of who sends it, before any of it is looked up.
@@ -21,6 +26,9 @@ struct Caller {
     var key: Viewer.Key = .none
     var sessionToken: String?
     var installationId: String?
+    /// `X-Parse-Cloud-Context` or `_context`: what the caller hands to hooks.
+    var context = JSONObject()
     /// `X-Parse-Request-Id`.
     var requestId: String?
+    var address: Address?
 }

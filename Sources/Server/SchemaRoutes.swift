@@ -4,39 +4,41 @@ import Wire
 
 /// `/schemas`: classes as administrators see and change them.
 extension API {
-    func schemas(_ route: Route, _ request: Request) async throws -> Answer {
-        let catalogue = store.catalogue
-        switch route {
-        case .schemas:
-            try checkMaster(request.viewer, writes: false)
-            let all = try await catalogue.snapshot(in: request.transaction).classes.values.sorted { $0.name < $1.name }
-            return Answer(json: ["results": .array(all.map { .object(shown($0)) })])
-        case .schema(let name):
-            try checkMaster(request.viewer, writes: false)
-            guard let schema = try await catalogue.snapshot(in: request.transaction)[name] else { throw noClass(name) }
-            return Answer(json: .object(shown(schema)))
-        case .createSchema(let pathName):
-            try checkMaster(request.viewer, writes: true)
-            let name = try className(pathName, request.body)
-            let schema = try await catalogue.create(name, try schemaRequest(request.body), in: request.transaction)
-            var answer = shown(schema)
-            // The primary key's index appears only when the class is read again.
-            if case .object(var indexes)? = answer["indexes"] {
-                indexes["_id_"] = nil
-                answer["indexes"] = .object(indexes)
-            }
-            return Answer(json: .object(answer))
-        case .updateSchema(let name):
-            try checkMaster(request.viewer, writes: true)
-            if let other = request.body["className"], other != .string(name) { throw mismatch(other, name) }
-            let schema = try await catalogue.update(name, try schemaRequest(request.body), in: request.transaction)
-            return Answer(json: .object(shown(schema)))
-        case .deleteSchema(let name):
-            try checkMaster(request.viewer, writes: true)
-            try await catalogue.delete(name, in: request.transaction)
-            return .empty
-        default: throw noClass("")
+    func schemas(_ request: Request) async throws -> Answer {
+        let all = try await request.operation.schema().classes.values.sorted { $0.name < $1.name }
+        return Answer(json: ["results": .array(all.map { .object(shown($0)) })])
+    }
+
+    func schema(_ name: String, _ request: Request) async throws -> Answer {
+        guard let schema = try await request.operation.schema()[name] else { throw noClass(name) }
+        return Answer(json: .object(shown(schema)))
+    }
+
+    func createSchema(_ pathName: String?, _ request: Request) async throws -> Answer {
+        let name = try className(pathName, request.body)
+        let schema = try await store.changeSchema(in: request.operation) {
+            try await $0.create(name, try schemaRequest(request.body), in: $1)
         }
+        var answer = shown(schema)
+        // The primary key's index appears only when the class is read again.
+        if case .object(var indexes)? = answer["indexes"] {
+            indexes["_id_"] = nil
+            answer["indexes"] = .object(indexes)
+        }
+        return Answer(json: .object(answer))
+    }
+
+    func updateSchema(_ name: String, _ request: Request) async throws -> Answer {
+        if let other = request.body["className"], other != .string(name) { throw mismatch(other, name) }
+        let schema = try await store.changeSchema(in: request.operation) {
+            try await $0.update(name, try schemaRequest(request.body), in: $1)
+        }
+        return Answer(json: .object(shown(schema)))
+    }
+
+    func deleteSchema(_ name: String, _ request: Request) async throws -> Answer {
+        try await store.changeSchema(in: request.operation) { try await $0.delete(name, in: $1) }
+        return .empty
     }
 
     private func className(_ pathName: String?, _ body: JSONObject) throws(ParseError) -> String {

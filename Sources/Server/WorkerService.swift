@@ -79,6 +79,7 @@ final class Front {
                 status: 404, json: ["error": .string("There is nothing here. The API is at \(options.mountPath).")])
             answer.headers = [("Content-Type", "application/json; charset=utf-8")]
         }
+        let bytes = await answer.send(responder)
         let ended = Loop.monotonicNow()
         duration.observe(Double(ended - started) / 1e9)
         answers[min(max(answer.status / 100, 1), 5) - 1].add()
@@ -86,9 +87,8 @@ final class Front {
             "request",
             [
                 "id": .text(id), "method": .text(method), "path": .text(request.path), "status": .int(answer.status),
-                "bytes": .int(answer.body.count), "ms": .number(Double((ended - started) / 1000) / 1000),
+                "bytes": .int(bytes), "ms": .number(Double((ended - started) / 1000) / 1000),
             ])
-        responder.respond(status: answer.status, headers: answer.headers, body: answer.body)
     }
 
     /// Only for who may use the master key from where it comes.

@@ -18,12 +18,13 @@ struct Access {
 
     /// Throws 119 (or 101 where the class asks for a user) when the class is closed to the viewer.
     ///
-    /// `creating`: an `addField` that comes with a create, which no pointer can grant.
+    /// `creating`: an `addField` that comes with a create, which no pointer can grant. `byRule`: a rule of the server
+    /// asks, not a client.
     func decide(
-        _ operation: ClassPermissions.Operation, on schema: ClassSchema, creating: Bool = false
+        _ operation: ClassPermissions.Operation, on schema: ClassSchema, creating: Bool = false, byRule: Bool = false
     ) throws(ParseError) -> Rows {
         guard !viewer.isAboveAccess else { return .acl }
-        if schema.name == "_Installation", operation == .find || operation == .count || operation == .delete {
+        if !byRule, schema.name == "_Installation", operation == .find || operation == .count || operation == .delete {
             throw ParseError(
                 119,
                 refusal(

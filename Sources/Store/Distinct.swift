@@ -4,11 +4,11 @@ import Wire
 
 extension Store {
     /// The values that a field has among the objects that a query finds, each once; of an Array field its elements.
-    public func distinct(_ path: FieldPath, _ query: Query, as viewer: Viewer) async throws -> [JSON] {
-        try access(viewer).checkReachable(query.className)
-        let schema = try await catalogue.snapshot()
+    public func distinct(_ path: FieldPath, _ query: Query, in operation: Operation) async throws -> [JSON] {
+        try access(operation.viewer).checkReachable(query.className)
+        let schema = try await operation.schema()
         guard let table = schema[query.className] else { return [] }
-        let access = access(viewer)
+        let access = access(operation.viewer)
         let rows = try access.decide(.find, on: table)
         try QueryableFields(access: access, schema: schema).check(query.predicate, query.order, on: table)
         if access.protectedFields(of: table).any.contains(path.field) {
@@ -18,7 +18,7 @@ extension Store {
             let plan = try ReadSQL(schema: schema, access: access, options: options).distinct(
                 table, path, query.predicate, rows: rows)
         else { return [] }
-        let found = try await database.read(plan.statement, plan.parameters)
+        let found = try await operation.read(plan.statement, plan.parameters)
         var values: [JSON] = []
         for row in 0..<found.count {
             guard let column = plan.columns.first else { continue }

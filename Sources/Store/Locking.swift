@@ -18,11 +18,11 @@ extension Store {
     /// same objects in different orders would wait for each other, and PostgreSQL finds that out after a second only.
     ///
     /// One statement for each class. Objects that are not there, or that the viewer may not write, are passed over.
-    public func lock(_ targets: Set<Target>, as viewer: Viewer, in transaction: Transaction) async throws {
+    public func lock(_ targets: Set<Target>, in operation: Operation) async throws {
         // A single object cannot be taken in a wrong order.
         guard targets.count > 1 else { return }
-        let schema = try await catalogue.snapshot()
-        let access = access(viewer)
+        let schema = try await operation.schema()
+        let access = access(operation.viewer)
         for (className, targets) in Dictionary(grouping: targets, by: \.className).sorted(by: { $0.key < $1.key }) {
             guard let table = schema[className] else { continue }
             let target = access.table(table, "t")
@@ -36,7 +36,7 @@ extension Store {
                 ORDER BY \(target.column("objectId")) FOR UPDATE
                 """
             let (statement, parameters) = sql.rendered()
-            _ = try await transaction.execute(statement, parameters)
+            _ = try await operation.write(statement, parameters)
         }
     }
 }

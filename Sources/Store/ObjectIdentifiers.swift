@@ -29,8 +29,5 @@ public enum Random {
     }
 
     /// `count` bytes as hexadecimal digits.
-    public static func hexadecimal(_ count: Int) -> String {
-        let digits = Array("0123456789abcdef".utf8)
-        return String(decoding: bytes(count).flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
-    }
+    public static func hexadecimal(_ count: Int) -> String { Digest.hexadecimal(bytes(count)) }
 }

@@ -45,13 +45,15 @@ public struct FoundObject {
 extension Store {
     /// Finds objects.
     public func find(_ query: Query, as viewer: Viewer) async throws -> Found {
-        try await find(query, as: viewer, using: database)
+        try await find(query, in: operation(as: viewer))
     }
 
     /// The same within a transaction, or on shared connections.
-    public func find(_ query: Query, as viewer: Viewer, using reader: some StatementReader) async throws -> Found {
+    public func find(_ query: Query, in operation: Operation) async throws -> Found {
+        let viewer = operation.viewer
+        let reader = operation
         try access(viewer).checkReachable(query.className)
-        let schema = try await catalogue.snapshot()
+        let schema = try await operation.schema()
         var query = query
         var showsClassName = false
         if let key = query.redirectClassNameForKey {
@@ -98,14 +100,14 @@ extension Store {
 
     /// Gets one object. Throws 101 when there is none that the viewer may read.
     public func get(_ query: Query, objectId: String, as viewer: Viewer) async throws -> FoundObject {
-        try await get(query, objectId: objectId, as: viewer, using: database)
+        try await get(query, objectId: objectId, in: operation(as: viewer))
     }
 
-    public func get(
-        _ query: Query, objectId: String, as viewer: Viewer, using reader: some StatementReader
-    ) async throws -> FoundObject {
+    public func get(_ query: Query, objectId: String, in operation: Operation) async throws -> FoundObject {
+        let viewer = operation.viewer
+        let reader = operation
         try access(viewer).checkReachable(query.className)
-        let schema = try await catalogue.snapshot()
+        let schema = try await operation.schema()
         guard let table = schema[query.className] else {
             try checkMayAsk(query.className, viewer)
             throw ParseError.objectNotFound
@@ -251,15 +253,9 @@ struct PointerCollector {
     }
 }
 
-/// Something that runs statements: the pools, or a transaction.
+/// Something that runs statements that read: an operation, or a worker's connections.
 public protocol StatementReader {
     func read(_ statement: Statement, _ parameters: [Parameter]) async throws -> Rows
 }
 
 extension Database: StatementReader {}
-
-extension Transaction: StatementReader {
-    public func read(_ statement: Statement, _ parameters: [Parameter]) async throws -> Rows {
-        try await execute(statement, parameters)
-    }
-}

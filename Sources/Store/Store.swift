@@ -11,16 +11,40 @@ public final class Store {
     public let database: Database
     public let options: StoreOptions
 
-    public init(catalogue: Catalogue, database: Database, options: StoreOptions) {
+    /// Keys and values that no client may send, whatever it writes.
+    public let denylist: KeywordDenylist
+    /// What listens to writes. Replaced whole; a write under way goes on with those that it began with.
+    public var hooks: Hooks
+    /// Called on this node for what all nodes are told, once it stands: other nodes hear it from PostgreSQL.
+    let onNotice: (_ channel: String, _ payload: String) -> Void
+
+    public init(
+        catalogue: Catalogue, database: Database, options: StoreOptions, denylist: KeywordDenylist, hooks: Hooks,
+        onNotice: @escaping (_ channel: String, _ payload: String) -> Void
+    ) {
         self.catalogue = catalogue
         self.database = database
         self.options = options
+        self.denylist = denylist
+        self.hooks = hooks
+        self.onNotice = onNotice
     }
 
-    /// Reads what a create or an update of a class asks for.
-    public func parseUpdate(_ className: String, _ body: JSONObject, creating: Bool) async throws -> Update {
-        let fields = try await catalogue.snapshot()[className]?.fields
-        return try Update.parse(body, creating: creating) { fields?[$0]?.type }
+    /// An operation that a request, or the server itself, begins.
+    public func operation(
+        as viewer: Viewer, request: RequestInfo = RequestInfo(), context: JSONObject = JSONObject()
+    ) -> Operation {
+        Operation(self, as: viewer, request: request, context: context, scope: nil, depth: 0)
+    }
+
+    /// Changes classes, in the operation's transaction where it has one.
+    public func changeSchema<Result>(
+        in operation: Operation, _ change: (Catalogue, Transaction?) async throws -> Result
+    ) async throws -> Result {
+        guard operation.viewer.key == .master else {
+            throw ParseError(119, access(operation.viewer).refusal("Only the master key may change classes."))
+        }
+        return try await change(catalogue, operation.scope?.transaction)
     }
 
     func access(_ viewer: Viewer) -> Access { Access(viewer: viewer, sanitizesErrors: options.sanitizesErrors) }

@@ -19,6 +19,7 @@ public struct ServerColumn: Sendable {
 /// Builds the statements that write objects: pure, from an update tree, a viewer and the schema.
 struct WriteSQL {
     let table: ClassSchema
+    let access: Access
 
     /// A field whose new value the answer tells.
     struct Answered {
@@ -28,31 +29,29 @@ struct WriteSQL {
         let type: FieldType
     }
 
-    struct Plan {
-        let statement: Statement
-        let parameters: [Parameter]
-        /// In the order of the returned columns, after the first two (createdAt, updatedAt).
-        let answered: [Answered]
-
-        init(_ sql: SQL, answered: [Answered] = []) {
-            (statement, parameters) = sql.rendered()
-            self.answered = answered
-        }
+    /// A statement, and what it answers behind its first two columns (createdAt, updatedAt).
+    struct Made {
+        let sql: SQL
+        var answered: [Answered] = []
     }
+
+    /// Where the columns of `Made.answered` begin.
+    static let firstAnswered = 2
 
     private static let now: SQL = "date_trunc('milliseconds', now())"
 
+    // MARK: the writes
+
     func insert(
-        objectId: String, _ changes: [Update.Change], acl: ACL?, createdAt: Timestamp?, updatedAt: Timestamp?,
-        server: [ServerColumn]
-    ) throws(ParseError) -> Plan {
-        let created = createdAt.map { SQL.date($0) } ?? WriteSQL.now
-        let updated = updatedAt.map { SQL.date($0) } ?? created
-        let rights = rights(acl)
+        _ objectId: String, _ write: CompletedWrite, _ relations: [RelationChange], server: [ServerColumn]
+    ) throws(ParseError) -> Made {
+        let created = write.created.map { SQL.date($0) } ?? WriteSQL.now
+        let updated = write.updated.map { SQL.date($0) } ?? created
+        let rights = rights(write.acl)
         var columns: [SQL] = ["\"objectId\"", "\"createdAt\"", "\"updatedAt\"", "\"_rperm\"", "\"_wperm\""]
         var values: [SQL] = [.text(objectId), created, updated, rights.read, rights.write]
         var answered: [Answered] = []
-        for (field, changes) in grouped(changes) {
+        for (field, changes) in grouped(write.changes) {
             guard let type = table.fields[field]?.type, let sqlType = type.sqlType else { continue }
             guard let value = try assignment(of: changes, to: .new("NULL::\(word: sqlType)"), type, &answered) else {
                 continue
@@ -64,28 +63,27 @@ struct WriteSQL {
             columns.append("\(name: column.name)")
             values.append(.bind(column.parameter, column.type))
         }
-        return Plan(
-            """
+        let insert: SQL = """
             INSERT INTO \(name: table.name) (\(columns)) VALUES (\(values)) \
             RETURNING "createdAt", "updatedAt"\(returned(answered) { "\(name: $0)" })
-            """, answered: answered)
+            """
+        return Made(sql: with(insert, relationEffects(relations, of: .text(objectId))), answered: answered)
     }
 
     func update(
-        objectId: String, _ changes: [Update.Change], acl: ACLChange?, updatedAt: Timestamp?, access: Access,
-        rows: [Access.Rows], server: [ServerColumn]
-    ) throws(ParseError) -> Plan {
+        _ objectId: String, _ write: CompletedWrite, _ relations: [RelationChange], server: [ServerColumn]
+    ) throws(ParseError) -> Made {
         let target = access.table(table, "t")
-        var assignments: [SQL] = ["\"updatedAt\" = \(updatedAt.map { SQL.date($0) } ?? WriteSQL.now)"]
+        var assignments: [SQL] = ["\"updatedAt\" = \(write.updated.map { SQL.date($0) } ?? WriteSQL.now)"]
         var answered: [Answered] = []
-        switch acl {
+        switch write.acl {
         case nil: break
         case .delete: assignments += ["\"_rperm\" = NULL", "\"_wperm\" = NULL"]
-        case .set(let acl):
-            let rights = rights(acl)
+        case .set:
+            let rights = rights(write.acl)
             assignments += ["\"_rperm\" = \(rights.read)", "\"_wperm\" = \(rights.write)"]
         }
-        for (field, changes) in grouped(changes) {
+        for (field, changes) in grouped(write.changes) {
             guard let type = table.fields[field]?.type, type.sqlType != nil else { continue }
             guard let value = try assignment(of: changes, to: .existing(target.column(field)), type, &answered) else {
                 continue
@@ -95,38 +93,123 @@ struct WriteSQL {
         for column in server {
             assignments.append("\(name: column.name) = \(SQL.bind(column.parameter, column.type))")
         }
-        return Plan(
+        let update: SQL = """
+            UPDATE \(target.source) SET \(assignments) WHERE \(isWritable(objectId, target, write.rows)) \
+            RETURNING t."createdAt", t."updatedAt"\(returned(answered) { readable($0, of: target) })
             """
-            UPDATE \(target.source) SET \(assignments)\(whereWritable(objectId, target, access, rows)) \
-            RETURNING t."createdAt", t."updatedAt"\(returned(answered) { target.column($0) })
-            """, answered: answered)
+        return Made(sql: with(update, relationEffects(relations, of: .text(objectId))), answered: answered)
     }
 
-    func delete(objectId: String, access: Access, rows: Access.Rows) -> Plan {
+    func delete(_ objectId: String, rows: [Access.Rows]) -> Made {
         let target = access.table(table, "t")
-        return Plan(
+        let delete: SQL = """
+            DELETE FROM \(target.source) WHERE \(isWritable(objectId, target, rows)) \
+            RETURNING t."createdAt", t."updatedAt"\(table.relations.isEmpty ? "" : ", t.\"objectId\"")
             """
-            DELETE FROM \(target.source)\(whereWritable(objectId, target, access, [rows])) \
-            RETURNING t."createdAt", t."updatedAt"
-            """)
+        return Made(sql: with(delete, joinsOfDeleted))
     }
 
-    /// Finds one row where the viewer may change the object, none else.
-    func look(objectId: String, access: Access, rows: [Access.Rows]) -> Plan {
+    /// Deletes all objects whose fields have these texts; answers their ids.
+    func delete(matching: [(field: String, value: String)], rows: Access.Rows) -> Rendered {
         let target = access.table(table, "t")
-        return Plan("SELECT FROM \(target.source)\(whereWritable(objectId, target, access, rows))")
+        let conditions = matching.map { Condition.when("\(target.column($0.field)) = \(SQL.text($0.value))") }
+        let delete: SQL = """
+            DELETE FROM \(target.source) \
+            WHERE \(Condition.all(conditions + [access.condition(.write, rows, on: target)])) RETURNING t."objectId"
+            """
+        return Rendered(with(delete, joinsOfDeleted))
     }
 
-    private func whereWritable(
-        _ objectId: String, _ target: TableReference, _ access: Access, _ rows: [Access.Rows]
-    ) -> SQL {
-        Condition.clause(
+    /// Deletes the next `count` objects of the class, whichever they are; answers their ids.
+    func purge(_ count: Int) -> Rendered {
+        let target = access.table(table, "t")
+        let delete: SQL = """
+            DELETE FROM \(target.source) WHERE t."objectId" IN (\
+            SELECT "objectId" FROM \(name: table.name) ORDER BY "objectId" LIMIT \(number: count)) RETURNING t."objectId"
+            """
+        return Rendered(with(delete, joinsOfDeleted))
+    }
+
+    /// Finds one row where the viewer may change the object, none else; locks it for the change where asked to.
+    func look(objectId: String, rows: [Access.Rows], locking: Bool) -> Rendered {
+        let target = access.table(table, "t")
+        let lock: SQL = locking ? " FOR NO KEY UPDATE" : ""
+        return Rendered("SELECT FROM \(target.source) WHERE \(isWritable(objectId, target, rows))\(lock)")
+    }
+
+    /// A statement whose answer speaks for itself.
+    struct Rendered {
+        let statement: Statement
+        let parameters: [Parameter]
+
+        init(_ sql: SQL) { (statement, parameters) = sql.rendered() }
+    }
+
+    // MARK: one statement of several parts
+
+    /// The write, named `w`, with what belongs to it: one statement, so that nothing of it can stand without the rest.
+    /// A write that has nothing beside it stays as it is.
+    private func with(_ write: SQL, _ effects: [SQL]) -> SQL {
+        guard !effects.isEmpty else { return write }
+        var sql: SQL = "WITH w AS (\(write))"
+        for (index, effect) in effects.enumerated() { sql += ", e\(number: index) AS (\(effect))" }
+        sql += " SELECT * FROM w"
+        return sql
+    }
+
+    /// What a write does to the join tables of its relations; nothing where the write changed no row.
+    private func relationEffects(_ relations: [RelationChange], of objectId: SQL) -> [SQL] {
+        var effects: [SQL] = []
+        for relation in relations {
+            let join = ClassSchema.joinTable(field: relation.field, of: table.name)
+            if !relation.add.isEmpty {
+                effects.append(
+                    """
+                    INSERT INTO \(name: join) ("owningId", "relatedId") \
+                    SELECT \(objectId), ids.id FROM w, unnest(\(SQL.texts(relation.add))) AS ids (id) ORDER BY ids.id \
+                    ON CONFLICT DO NOTHING
+                    """)
+            }
+            if !relation.remove.isEmpty {
+                effects.append(
+                    """
+                    DELETE FROM \(name: join) j USING w \
+                    WHERE j."owningId" = \(objectId) AND j."relatedId" = ANY(\(SQL.texts(relation.remove)))
+                    """)
+            }
+        }
+        return effects
+    }
+
+    /// The rows that deleted objects have in the join tables of their relations.
+    private var joinsOfDeleted: [SQL] {
+        table.relations.map { relation in
+            let join = ClassSchema.joinTable(field: relation.name, of: table.name)
+            return "DELETE FROM \(name: join) j USING w WHERE j.\"owningId\" = w.\"objectId\""
+        }
+    }
+
+    // MARK: conditions and answers
+
+    private func isWritable(_ objectId: String, _ target: TableReference, _ rows: [Access.Rows]) -> Condition {
+        .all(
             [.when("\(target.column("objectId")) = \(SQL.text(objectId))")]
                 + rows.map { access.condition(.write, $0, on: target) })
     }
 
-    private func rights(_ acl: ACL?) -> (read: SQL, write: SQL) {
-        guard let acl else { return ("NULL", "NULL") }
+    /// A column of the written row, for whom may read it: who may only write learns nothing of what is there.
+    private func readable(_ field: String, of target: TableReference) -> SQL {
+        let column = target.column(field)
+        guard let rows = try? access.decide(.get, on: table) else { return "NULL" }
+        switch access.condition(.read, rows, on: target) {
+        case .always: return column
+        case .never: return "NULL"
+        case .when(let isReadable): return "CASE WHEN \(isReadable) THEN \(column) END"
+        }
+    }
+
+    private func rights(_ acl: ACLChange?) -> (read: SQL, write: SQL) {
+        guard case .set(let acl)? = acl else { return ("NULL", "NULL") }
         return (
             .texts(acl.entries.filter(\.read).map(\.principal)), .texts(acl.entries.filter(\.write).map(\.principal))
         )

@@ -22,7 +22,7 @@ import Wire
         let pairs = DifferentialTests.setting("HERMES_DIFFERENTIAL") ?? 2000
         let seed = UInt64(DifferentialTests.setting("HERMES_SEED") ?? Int.random(in: 1..<1_000_000_000))
         let failure: String? = try await TestDatabase.make(template: .migrated).withDatabase { _, database in
-            let stage = Stage(database)
+            let stage = try Stage(database)
             var chance = Chance(seed: seed)
             var asked = 0
             while asked < pairs {

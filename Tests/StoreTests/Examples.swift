@@ -68,29 +68,45 @@ struct Built: Equatable {
     }
 
     static func create(_ body: String) throws -> Built {
-        let update = try Update.parse(try Forum.object(body), creating: true)
-        var acl: ACL?
-        if case .set(let given)? = update.acl { acl = given }
-        let plan = try WriteSQL(table: try #require(try Forum.schema()["Temas"])).insert(
-            objectId: "aaaaaaaaaa", update.changes, acl: acl, createdAt: nil, updatedAt: nil, server: [])
-        return Built(text: plan.statement.text, parameters: plan.parameters)
+        let (update, table, access) = try write(body, creating: true, as: .master)
+        let made = try WriteSQL(table: table, access: access).insert(
+            "aaaaaaaaaa", completed(update, table, access, []), RelationChange.all(in: update.changes), server: [])
+        return built(made.sql)
     }
 
     static func update(_ body: String, as viewer: Viewer = .master) throws -> Built {
-        let update = try Update.parse(try Forum.object(body), creating: false)
-        let table = try #require(try Forum.schema()["Temas"])
-        let access = Access(viewer: viewer, sanitizesErrors: true)
-        let plan = try WriteSQL(table: table).update(
-            objectId: "aaaaaaaaaa", update.changes, acl: update.acl, updatedAt: nil, access: access,
-            rows: [try access.decide(.update, on: table)], server: [])
-        return Built(text: plan.statement.text, parameters: plan.parameters)
+        let (update, table, access) = try write(body, creating: false, as: viewer)
+        let rows = [try access.decide(.update, on: table)]
+        let made = try WriteSQL(table: table, access: access).update(
+            "aaaaaaaaaa", completed(update, table, access, rows), RelationChange.all(in: update.changes), server: [])
+        return built(made.sql)
     }
 
     static func delete(as viewer: Viewer) throws -> Built {
-        let table = try #require(try Forum.schema()["Temas"])
-        let access = Access(viewer: viewer, sanitizesErrors: true)
-        let plan = WriteSQL(table: table).delete(
-            objectId: "aaaaaaaaaa", access: access, rows: try access.decide(.delete, on: table))
-        return Built(text: plan.statement.text, parameters: plan.parameters)
+        let (_, table, access) = try write("{}", creating: false, as: viewer)
+        return built(
+            WriteSQL(table: table, access: access).delete(
+                "aaaaaaaaaa", rows: [try access.decide(.delete, on: table)]
+            ).sql)
+    }
+
+    private static func write(
+        _ body: String, creating: Bool, as viewer: Viewer
+    ) throws -> (Update, ClassSchema, Access) {
+        (
+            try Update.parse(try Forum.object(body), creating: creating), try #require(try Forum.schema()["Temas"]),
+            Access(viewer: viewer, sanitizesErrors: true)
+        )
+    }
+
+    private static func completed(
+        _ update: Update, _ table: ClassSchema, _ access: Access, _ rows: [Access.Rows]
+    ) -> CompletedWrite {
+        CompletedWrite(table: table, changes: update.changes, acl: update.acl, rows: rows, access: access)
+    }
+
+    private static func built(_ sql: SQL) -> Built {
+        let (statement, parameters) = sql.rendered()
+        return Built(text: statement.text, parameters: parameters)
     }
 }

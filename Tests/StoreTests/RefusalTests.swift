@@ -24,13 +24,14 @@ import Wire
     private static func codes(_ permissions: JSON?, as viewer: Viewer) async throws -> [[Int?]] {
         let world = world(permissions)
         return try await TestDatabase.make(template: .migrated).withDatabase { _, database in
-            let stage = Stage(database)
+            let stage = try Stage(database)
             try await stage.install(world)
             let store = stage.store
-            let update = try Update.parse(JSONObject([("s", "y")]), creating: false)
-            let adding = try Update.parse(JSONObject([("nuevo", 1)]), creating: false)
+            let update = JSONObject([("s", "y")])
+            let adding = JSONObject([("nuevo", 1)])
             var all: [[Int?]] = []
             for id in [secret.id, "noestaaaaa"] {
+                let operation = store.operation(as: viewer)
                 var errors: [(any Error)?] = []
                 errors.append(
                     await failure(of: {
@@ -38,9 +39,11 @@ import Wire
                             try Query.parseGet(className: "Temas", objectId: id, parameters: []), objectId: id,
                             as: viewer)
                     }))
-                errors.append(await failure(of: { try await store.update("Temas", objectId: id, update, as: viewer) }))
-                errors.append(await failure(of: { try await store.update("Temas", objectId: id, adding, as: viewer) }))
-                errors.append(await failure(of: { try await store.delete("Temas", objectId: id, as: viewer) }))
+                errors.append(
+                    await failure(of: { try await store.update("Temas", objectId: id, update, in: operation) }))
+                errors.append(
+                    await failure(of: { try await store.update("Temas", objectId: id, adding, in: operation) }))
+                errors.append(await failure(of: { try await store.delete("Temas", objectId: id, in: operation) }))
                 all.append(errors.map { ($0 as? ParseError)?.code })
             }
             return all
@@ -75,11 +78,12 @@ import Wire
     @Test func whatIsRefusedMakesNoField() async throws {
         let world = RefusalTests.world(nil)
         try await TestDatabase.make(template: .migrated).withDatabase { _, database in
-            let stage = Stage(database)
+            let stage = try Stage(database)
             try await stage.install(world)
-            let adding = try Update.parse(JSONObject([("nuevo", 1)]), creating: false)
+            let adding = JSONObject([("nuevo", 1)])
             _ = await failure(of: {
-                try await stage.store.update("Temas", objectId: RefusalTests.secret.id, adding, as: .anonymous)
+                try await stage.store.update(
+                    "Temas", objectId: RefusalTests.secret.id, adding, in: stage.store.operation(as: .anonymous))
             })
             let field = try await stage.store.catalogue.reload()["Temas"]?.fields["nuevo"]
             #expect(field == nil)

@@ -1,0 +1,125 @@
+import Postgres
+import Store
+import Wire
+
+/// What holds for every write to `_Session`: a user's own, without ACL, most of it the server's to set.
+struct SessionRules: Sendable {
+    let options: AccountOptions
+
+    /// The fields of a session that its user can't set.
+    private static let serverFields = [
+        "user", "sessionToken", "expiresAt", "createdWith", "installationId", "restricted",
+    ]
+
+    var hooks: [Hook] {
+        [
+            Hook("sessions", on: "_Session", .beforeSave) { try before($0) },
+            Hook("sessions", on: "_Session", .beforeDelete) { write in
+                guard write.viewer.isAboveAccess || write.viewer.userId != nil else {
+                    throw write.refusal(209, "Session token required.")
+                }
+            },
+        ]
+    }
+
+    private func before(_ write: Write) throws(ParseError) {
+        if write.update.acl != nil { throw ParseError(105, "Cannot set ACL on a Session.") }
+        guard write.viewer.isAboveAccess || write.viewer.userId != nil else {
+            throw ParseError(209, "Session token required.")
+        }
+        if write.isNew {
+            if let userId = write.viewer.userId { openAnother(userId, write) }
+            return
+        }
+        for field in SessionRules.serverFields where write.update.changes.contains(where: { $0.path.field == field }) {
+            let isFree = write.viewer.isAboveAccess && (field == "expiresAt" || field == "createdWith")
+            guard isFree else { throw ParseError(105, "Invalid key name: \(field)") }
+        }
+    }
+
+    /// `POST /sessions`: one more session of the same user, with fields of its own. What it says of the server's is
+    /// passed over.
+    private func openAnother(_ userId: String, _ write: Write) {
+        for field in SessionRules.serverFields { write.remove(field) }
+        let session = NewSession(userId, .create, write.viewer.installationId, options)
+        write.columns += session.columns
+        write.answersFieldsAlone = true
+        for change in write.update.changes {
+            if case .set(let value) = change.operation, !change.path.isDotted {
+                write.extras[change.path.field] = value.json
+            }
+        }
+        write.extras["sessionToken"] = .string(session.token)
+        write.extras["user"] = Value.pointer(Pointer(className: "_User", objectId: userId)).json
+        write.extras["createdWith"] = session.origin.json
+        if let end = session.end { write.extras["expiresAt"] = Value.date(end).json }
+    }
+}
+
+/// A session that is about to be written.
+struct NewSession: Sendable {
+    enum Origin: Sendable {
+        case signUp(provider: String)
+        case logIn(provider: String)
+        case create
+
+        var json: JSON {
+            switch self {
+            case .signUp(let provider): ["action": "signup", "authProvider": .string(provider)]
+            case .logIn(let provider): ["action": "login", "authProvider": .string(provider)]
+            case .create: ["action": "create"]
+            }
+        }
+    }
+
+    let token: String
+    let origin: Origin
+    /// When it expires; nil: never.
+    let end: Timestamp?
+    let columns: [ServerColumn]
+
+    init(_ userId: String, _ origin: Origin, _ installationId: String?, _ options: AccountOptions) {
+        token = "r:" + Random.hexadecimal(16)
+        self.origin = origin
+        end =
+            options.sessionsExpire
+            ? Timestamp(milliseconds: Timestamp.now.milliseconds + Int64(options.sessionLength * 1000)) : nil
+        var columns = [
+            ServerColumn("user", .text(userId), "text"),
+            ServerColumn(
+                "sessionToken", .text(options.hashesSessionTokens ? SessionToken.hash(token) : token), "text"),
+            ServerColumn("createdWith", .utf8(origin.json.bytes), "jsonb"),
+        ]
+        if let end {
+            columns.append(ServerColumn("expiresAt", .timestamp(milliseconds: end.milliseconds), "timestamptz"))
+        }
+        if let installationId { columns.append(ServerColumn("installationId", .text(installationId), "text")) }
+        self.columns = columns
+    }
+}
+
+/// How a session's token lies in the database.
+enum SessionToken {
+    /// SHA-256 of the token: who reads the database, or a backup of it, can't log in with what lies there. The token
+    /// has 128 random bits, so it needs no salt.
+    static func hash(_ token: String) -> String { "h:" + Digest.sha256(token) }
+
+    /// What a token may lie as: sessions from before the option was set go on.
+    static func forms(_ token: String) -> [String] { [token, hash(token)] }
+}
+
+extension Operation {
+    /// Opens a session; one that the user has on the same installation ends.
+    func insert(_ session: NewSession) async throws {
+        try await insertByRule("_Session", columns: session.columns)
+    }
+
+    /// Ends a user's sessions: all of them, or those of one installation.
+    func endSessions(of userId: String, installationId: String? = nil) async throws {
+        var matching = [(field: "user", value: userId)]
+        if let installationId { matching.append(("installationId", installationId)) }
+        let ended = try await deleteByRule("_Session", matching: matching)
+        guard !ended.isEmpty else { return }
+        try await notify(AccessChange.user(userId))
+    }
+}

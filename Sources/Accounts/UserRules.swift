@@ -1,0 +1,179 @@
+import Core
+import Postgres
+import Store
+import Wire
+
+/// What holds for every write to `_User`, whoever writes: names and addresses, passwords, ways of logging in, the
+/// user's own rights, its sessions.
+struct UserRules: Sendable {
+    let options: AccountOptions
+
+    var hooks: [Hook] {
+        [
+            Hook("users", on: "_User", .beforeSave) { try before($0) },
+            Hook("users", on: "_User", .completeSave) { try await complete($0) },
+            Hook("users", on: "_User", .beforeDelete) { try beforeDelete($0) },
+        ]
+    }
+
+    // MARK: before an application's hooks
+
+    /// Refuses what nobody may write, and takes what is no field out of what hooks see: they never meet a password.
+    private func before(_ write: Write) throws(ParseError) {
+        let isClient = !write.viewer.isAboveAccess
+        if isClient, write.change("emailVerified") != nil {
+            throw write.refusal(119, "Clients aren't allowed to manually update email verification.")
+        }
+        if !write.isNew {
+            if isClient, write.viewer.userId == nil { throw write.missing }
+            try refuseEmptied(write)
+        }
+        let authData = try takeAuthData(write)
+        if write.isNew {
+            if authData == nil { try checkSignUp(write) }
+            if write.change("username") == nil || write.change("username")?.operation == .set(.null) {
+                // A name that the server makes is told: the client can't know it.
+                let name = Random.hexadecimal(12)
+                write.set("username", .string(name))
+                write.extras["username"] = .string(name)
+            }
+        }
+        try takePassword(write)
+    }
+
+    private func checkSignUp(_ write: Write) throws(ParseError) {
+        guard case .string(let name)? = write.value("username"), !name.isEmpty else { throw .missingUsername }
+        guard case .string(let password)? = write.value("password"), !password.isEmpty else {
+            throw ParseError(201, "password is required")
+        }
+    }
+
+    /// A user can't lose its name or its password.
+    private func refuseEmptied(_ write: Write) throws(ParseError) {
+        if write.empties("username") { throw .missingUsername }
+        if write.empties("password") { throw ParseError(201, "password is required") }
+    }
+
+    private func takePassword(_ write: Write) throws(ParseError) {
+        guard let change = write.change("password") else { return }
+        guard case .set(.string(let password)) = change.operation else {
+            guard case .set(let value) = change.operation else {
+                throw ParseError(111, "A password must be a text.")
+            }
+            throw ParseError(
+                111,
+                "schema mismatch for _User.password; expected String but got \(value.fieldType?.description ?? "null")")
+        }
+        write.remove("password")
+        write.password = password
+    }
+
+    /// `authData` becomes a column that only the server sets; nil where it names no way to log in.
+    private func takeAuthData(_ write: Write) throws(ParseError) -> AuthData? {
+        guard let given = write.authData else { return nil }
+        let authData = try AuthData.parse(given, allowsAnonymous: options.allowsAnonymousUsers)
+        switch authData {
+        case .links(let data):
+            write.columns.append(ServerColumn("authData", .utf8(given.bytes), "jsonb"))
+            write.extras["authDataResponse"] = .object(JSONObject())
+            return data
+        case .unlinks where !write.isNew:
+            write.columns.append(ServerColumn("authData", .null, "jsonb"))
+            write.extras["authDataResponse"] = .object(JSONObject())
+        case .unlinks, .nothing: break
+        }
+        if given == .null, write.isNew, write.change("username") != nil { throw .unsupportedAuthentication }
+        return nil
+    }
+
+    // MARK: behind an application's hooks
+
+    /// Whatever hooks have made of it, these hold.
+    private func complete(_ write: Write) async throws {
+        try refuseEmptied(write)
+        if case .string(let email)? = write.value("email") {
+            guard EmailAddress.isPlausible(email) else {
+                throw ParseError(125, "Email address format is invalid.")
+            }
+            if options.lowercasesEmail { write.set("email", .string(email.lowercased())) }
+        }
+        if options.lowercasesUsername, case .string(let name)? = write.value("username") {
+            write.set("username", .string(name.lowercased()))
+        }
+        // A hook may set a password too.
+        try takePassword(write)
+        setRights(write)
+        if let password = write.password { try await setPassword(password, write) }
+        if write.isNew { openFirstSession(write) }
+    }
+
+    private func setRights(_ write: Write) {
+        if write.isNew {
+            var entries: [ACL.Entry]
+            if case .set(let given)? = write.update.acl {
+                entries = given.entries
+            } else {
+                entries = options.usersArePrivate ? [] : [ACL.Entry("*", read: true, write: false)]
+            }
+            write.update.acl = .set(UserRules.withOwner(entries, write.objectId))
+        } else if !write.viewer.isAboveAccess, case .set(let given)? = write.update.acl {
+            write.update.acl = .set(UserRules.withOwner(given.entries, write.objectId))
+        }
+    }
+
+    /// A user can't lock itself out of its own row.
+    private static func withOwner(_ entries: [ACL.Entry], _ userId: String) -> ACL {
+        ACL(entries.filter { $0.principal != userId } + [ACL.Entry(userId, read: true, write: true)])
+    }
+
+    private func setPassword(_ password: String, _ write: Write) async throws {
+        write.columns += [
+            ServerColumn("_hashed_password", .text(try await write.operation.hash(password)), "text"),
+            ServerColumn("_perishable_token", .null, "text"),
+            ServerColumn("_perishable_token_expires_at", .null, "timestamptz"),
+        ]
+        guard !write.isNew, options.passwordChangeEndsSessions else { return }
+        let userId = write.objectId
+        write.addEffect { try await $0.endSessions(of: userId) }
+        if !write.viewer.isAboveAccess, write.viewer.userId == userId {
+            openSession(write, NewSession(userId, .logIn(provider: "password"), write.viewer.installationId, options))
+        }
+    }
+
+    /// The master key makes users for others; an installation's id says that it is for itself.
+    private func openFirstSession(_ write: Write) {
+        guard write.viewer.key == .none || write.viewer.installationId != nil else { return }
+        let provider = write.columns.contains { $0.name == "authData" } ? "anonymous" : "password"
+        openSession(
+            write, NewSession(write.objectId, .signUp(provider: provider), write.viewer.installationId, options))
+    }
+
+    private func openSession(_ write: Write, _ session: NewSession) {
+        write.extras["sessionToken"] = .string(session.token)
+        write.addEffect { try await $0.insert(session) }
+    }
+
+    // MARK: delete
+
+    private func beforeDelete(_ write: Write) throws(ParseError) {
+        if !write.viewer.isAboveAccess, write.viewer.userId == nil { throw write.missing }
+        let userId = write.objectId
+        write.addEffect { operation in
+            try await operation.endSessions(of: userId)
+            try await operation.unrelateByRule(userId, from: "users", of: "_Role")
+        }
+    }
+}
+
+extension ParseError {
+    static let missingUsername = ParseError(200, "bad or missing username")
+    static let unsupportedAuthentication = ParseError(252, "This authentication method is unsupported.")
+}
+
+enum EmailAddress {
+    /// Something before and something after an `@`: all that Parse asks.
+    static func isPlausible(_ address: String) -> Bool {
+        guard let at = address.dropFirst().firstIndex(of: "@") else { return false }
+        return address.index(after: at) < address.endIndex
+    }
+}

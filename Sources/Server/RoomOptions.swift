@@ -1,0 +1,52 @@
+import Accounts
+import Options
+import Store
+import Wire
+
+/// The configuration as each room wants it.
+extension ServerOptions {
+    var storeOptions: StoreOptions {
+        var store = StoreOptions()
+        store.defaultLimit = defaultLimit
+        store.maxLimit = maxLimit
+        store.subqueryLimit = requestComplexity.subqueryLimit.value
+        store.allowsClientClassCreation = allowClientClassCreation
+        store.allowsCustomObjectIds = allowCustomObjectId
+        store.objectIdSize = objectIdSize
+        store.sanitizesErrors = enableSanitizedErrorResponse
+        store.ownersSeeProtectedFields = protectedFieldsOwnerExempt
+        store.saveAnswersShowProtectedFields = protectedFieldsSaveResponseExempt
+        store.fileURLPrefix = "\(publicServerURL ?? serverURL ?? "")/files/\(appId)/"
+        return store
+    }
+
+    /// Protected fields that the configuration adds, by class.
+    var serverProtectedFields: [String: JSONObject] {
+        protectedFields.mapValues { byPrincipal in
+            JSONObject(byPrincipal.sorted { $0.key < $1.key }.map { ($0.key, .array($0.value.map { .string($0) })) })
+        }
+    }
+
+    var accountOptions: AccountOptions {
+        var accounts = AccountOptions()
+        accounts.sessionLength = sessionLength
+        accounts.sessionsExpire = expireInactiveSessions
+        accounts.passwordChangeEndsSessions = revokeSessionOnPasswordReset
+        accounts.allowsAnonymousUsers = enableAnonymousUsers
+        accounts.usersArePrivate = enforcePrivateUsers
+        accounts.lowercasesEmail = convertEmailToLowercase
+        accounts.lowercasesUsername = convertUsernameToLowercase
+        accounts.installations.duplicateAction =
+            switch installation.duplicateDeviceTokenAction {
+            case .delete: .delete
+            case .update: .update
+            }
+        accounts.installations.removesByCallersRights = installation.duplicateDeviceTokenActionEnforceAuth
+        accounts.installations.mergePriority =
+            switch installation.duplicateDeviceTokenMergePriority {
+            case .deviceToken: .deviceToken
+            case .installationId: .installationId
+            }
+        return accounts
+    }
+}

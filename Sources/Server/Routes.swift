@@ -1,0 +1,107 @@
+import Wire
+
+extension RouteTable {
+    /// All routes of the API. Of two that a path fits, the first one counts.
+    static let standard = RouteTable(
+        basics + objects("classes", nil) + users + objects("users", "_User") + sessions
+            + objects("sessions", "_Session") + objects("roles", "_Role") + objects("installations", "_Installation")
+            + schemas + later)
+
+    private static let basics: [Route] = [
+        // Each of its parts says for itself whether it writes.
+        Route("POST", "batch", writes: false) { try await $0.batch($1) },
+        Route("GET", "serverinfo", .master, writes: false, body: .none) { _, _ in ServerInfo.answer },
+        Route("POST", "functions/:name", writes: true) { _, request in
+            throw ParseError(141, "Invalid function: \"\(request.arguments[0])\"")
+        },
+        Route("GET", "aggregate/:class", .master, writes: false) { try await $0.distinct($1.arguments[0], $1) },
+    ]
+
+    /// The five routes of objects: of the class that the path names, or of one.
+    private static func objects(_ name: String, _ className: String?) -> [Route] {
+        let list = className == nil ? "\(name)/:class" : name
+        let objects = className.map { Route.Objects.of($0) } ?? .any
+        func route(
+            _ method: String, _ pattern: String, writes: Bool,
+            _ handler: @escaping @Sendable (API, String, Request) async throws -> Answer
+        ) -> Route {
+            Route(method, pattern, writes: writes, isTransactional: true, objects: objects) { api, request in
+                try await handler(api, className ?? request.arguments[0], request)
+            }
+        }
+        return [
+            route("GET", list, writes: false) { try await $0.find($1, $2) },
+            route("POST", list, writes: true) { try await $0.create($1, $2) },
+            route("GET", list + "/:id", writes: false) { try await $0.get($1, $2.objectId, $2) },
+            route("PUT", list + "/:id", writes: true) { try await $0.update($1, $2.objectId, $2) },
+            route("DELETE", list + "/:id", writes: true) { try await $0.delete($1, $2.objectId, $2) },
+        ]
+    }
+
+    private static let users: [Route] = [
+        Route("GET", "users/me", writes: false) { try await $0.me($1) },
+        Route("GET", "login", writes: true, isTransactional: true, ignoresSession: true) { try await $0.logIn($1) },
+        Route("POST", "login", writes: true, isTransactional: true, ignoresSession: true) { try await $0.logIn($1) },
+        Route("POST", "loginas", .masterByCode, writes: true, isTransactional: true) { try await $0.logInAs($1) },
+        Route("GET", "verifypassword", writes: false) { try await $0.verifyPassword($1) },
+        Route("POST", "verifypassword", writes: false) { try await $0.verifyPassword($1) },
+        Route("POST", "logout", writes: true, isTransactional: true) { try await $0.logOut($1) },
+        Route("POST", "challenge", writes: false) { try await $0.challenge($1) },
+        Route("POST", "upgradetorevocablesession", writes: true, isTransactional: true) {
+            try await $0.upgradeSession($1)
+        },
+    ]
+
+    private static let sessions: [Route] = [
+        Route("GET", "sessions/me", writes: false) { try await $0.currentSession($1) }
+    ]
+
+    private static let schemas: [Route] = [
+        Route("GET", "schemas", .master, writes: false, isTransactional: true) { try await $0.schemas($1) },
+        Route("POST", "schemas", .master, writes: true, isTransactional: true) { try await $0.createSchema(nil, $1) },
+        Route("GET", "schemas/:class", .master, writes: false, isTransactional: true) {
+            try await $0.schema($1.arguments[0], $1)
+        },
+        Route("POST", "schemas/:class", .master, writes: true, isTransactional: true) {
+            try await $0.createSchema($1.arguments[0], $1)
+        },
+        Route("PUT", "schemas/:class", .master, writes: true, isTransactional: true) {
+            try await $0.updateSchema($1.arguments[0], $1)
+        },
+        Route("DELETE", "schemas/:class", .master, writes: true, isTransactional: true) {
+            try await $0.deleteSchema($1.arguments[0], $1)
+        },
+        Route("DELETE", "purge/:class", .master, writes: true) { try await $0.purge($1.arguments[0], $1) },
+    ]
+
+    // MARK: what this version does not serve yet
+
+    /// Routes of the protocol that answer 108; who may ask is checked all the same.
+    private static let later: [Route] =
+        unserved("hooks", "Hooks", .master, depth: 1...4) + unserved("push", "Push", .master)
+        + unserved("push_audiences", "Push", .master, depth: 1...2) + unserved("jobs", "Jobs", .master, depth: 1...2)
+        + unserved("cloud_code", "Jobs", .master, depth: 1...3)
+        + unserved("scriptlog", "This route", .master) + unserved("security", "This route", .master)
+        + unserved("files", "Files", .anybody, depth: 1...4, body: .stream)
+        + unserved("config", "Config", .anybody, methods: ["GET"])
+        + unserved("config", "Config", .master, methods: ["POST", "PUT", "DELETE"])
+        + ["requestpasswordreset", "verificationemailrequest", "validate_purchase"].flatMap {
+            unserved($0, "This route", .anybody, methods: ["POST"])
+        }
+        + unserved("events", "This route", .anybody, depth: 1...2, methods: ["POST"])
+
+    private static func unserved(
+        _ name: String, _ title: String, _ gate: Route.Gate, depth: ClosedRange<Int> = 1...1,
+        body: Route.Body = .object, methods: [String] = ["GET", "POST", "PUT", "DELETE"]
+    ) -> [Route] {
+        methods.flatMap { method in
+            depth.map { depth in
+                let pattern = ([name] + Array(repeating: ":any", count: depth - 1)).joined(separator: "/")
+                return Route(method, pattern, gate, writes: method != "GET", body: body) { api, request in
+                    try api.store.denylist.check(.object(request.body))
+                    throw ParseError(108, "\(title) cannot be used with this version of Hermes yet.")
+                }
+            }
+        }
+    }
+}

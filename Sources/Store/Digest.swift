@@ -1,0 +1,20 @@
+import CCrypto
+
+/// Digests by OpenSSL.
+public enum Digest {
+    /// SHA-256 of a text's UTF-8, as 64 hexadecimal digits.
+    public static func sha256(_ text: String) -> String {
+        var digest = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
+        var size: UInt32 = 0
+        let bytes = Array(text.utf8)
+        let result = EVP_Digest(bytes, bytes.count, &digest, &size, EVP_sha256(), nil)
+        // Without digests no secret can be kept: better to stop than to store what anybody could read.
+        precondition(result == 1, "OpenSSL computes no SHA-256")
+        return hexadecimal(Array(digest.prefix(Int(size))))
+    }
+
+    static func hexadecimal(_ bytes: [UInt8]) -> String {
+        let digits = Array("0123456789abcdef".utf8)
+        return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+    }
+}

@@ -1,0 +1,152 @@
+import Postgres
+import Schema
+import Wire
+
+/// What all operations of one request have in common beside the viewer.
+public struct RequestInfo: Sendable {
+    /// Of the request, as its line of the log has it; empty for what the server does by itself.
+    public var id = ""
+    /// The client's address.
+    public var address: String?
+    public var headers: [(name: String, value: String)] = []
+    /// The languages that the client asks for (`Accept-Language`), as sent.
+    public var language: String?
+
+    public init() {}
+}
+
+/// One operation on its way: who asks, where it runs, what goes along, how deep it is nested, and what is to follow
+/// its commit. Whatever runs a statement for it runs it here, so that nothing takes a connection beside it: the parts
+/// of a batch, a save within a hook, a session that a sign-up opens.
+///
+/// Lives on one worker; not `Sendable`.
+public final class Operation {
+    /// How deep operations may call for one another: a hook that saves, whose hook saves…
+    public static let maximumDepth = 16
+
+    public let viewer: Viewer
+    public let request: RequestInfo
+    /// What hooks hand to one another: the client's `_context`, then whatever a hook makes of it.
+    public var context: JSONObject
+    public let depth: Int
+    let store: Store
+    /// Hashes of passwords that were computed before the transaction was begun.
+    private let hashes: HashesAhead
+    /// The transaction that this operation is a part of; nil: each statement is committed by itself.
+    let scope: TransactionScope?
+
+    init(
+        _ store: Store, as viewer: Viewer, request: RequestInfo, context: JSONObject, scope: TransactionScope?,
+        depth: Int, hashes: HashesAhead = HashesAhead()
+    ) {
+        self.store = store
+        self.viewer = viewer
+        self.request = request
+        self.context = context
+        self.scope = scope
+        self.depth = depth
+        self.hashes = hashes
+    }
+
+    public var isInTransaction: Bool { scope != nil }
+
+    /// An operation that this one calls for, in the same transaction, by another viewer perhaps.
+    ///
+    /// - Throws: 141 past `maximumDepth`: a hook that calls itself again and again.
+    public func nested(as viewer: Viewer? = nil) throws(ParseError) -> Operation {
+        guard depth < Operation.maximumDepth else {
+            throw ParseError(
+                141, "Hooks call one another more than \(Operation.maximumDepth) deep. One of them saves in a circle.")
+        }
+        return Operation(
+            store, as: viewer ?? self.viewer, request: request, context: context, scope: scope, depth: depth + 1,
+            hashes: hashes)
+    }
+
+    /// Runs `body` in this operation's transaction, or in one of its own: kept when it returns, undone when it throws.
+    ///
+    /// A transaction of its own that loses a race runs `body` again from its start: it must bear that. What follows
+    /// the commit (`afterCommit`) has been done when this returns.
+    public func inTransaction<Result>(_ body: (Operation) async throws -> Result) async throws -> Result {
+        if scope != nil { return try await body(self) }
+        var scope: TransactionScope?
+        let result = try await store.database.transaction { transaction in
+            let new = TransactionScope(transaction)
+            scope = new
+            let operation = Operation(
+                store, as: viewer, request: request, context: context, scope: new, depth: depth, hashes: hashes)
+            let result = try await body(operation)
+            context = operation.context
+            return result
+        }
+        if let scope { await scope.committed(store) }
+        return result
+    }
+
+    /// Does `body` once the operation's changes stand: now, or after the commit of the transaction that it is in.
+    func afterCommit(_ body: @escaping () async -> Void) async {
+        if let scope { scope.afterCommit.append(body) } else { await body() }
+    }
+
+    /// The schema as this operation sees it: what its own transaction has made of it included.
+    public func schema() async throws -> SchemaSnapshot {
+        try await store.catalogue.snapshot(in: scope?.transaction)
+    }
+
+    // MARK: passwords
+
+    /// Keeps a password's hash, computed while no connection was held, for the write that will need it.
+    public func keepHash(_ hash: String, of password: String) { hashes.ready[password, default: []].append(hash) }
+
+    /// A hash that was computed ahead, each given out once.
+    public func takeHash(of password: String) -> String? { hashes.ready[password]?.popLast() }
+
+    // MARK: statements
+
+    /// Runs a statement that changes something.
+    func write(_ statement: Statement, _ parameters: [Parameter]) async throws -> Rows {
+        if let scope { return try await scope.transaction.execute(statement, parameters) }
+        return try await store.database.write(statement, parameters)
+    }
+
+    /// Tells all nodes, this one included, once the change stands.
+    func notify(channel: String, payload: String) async throws {
+        _ = try await write(Operation.notification, [.text(channel), .text(payload)])
+        // Others of this node may have read, and remembered, what stood before: they forget it before the answer.
+        await afterCommit { [store] in store.onNotice(channel, payload) }
+    }
+
+    private static let notification: Statement = "SELECT pg_notify($1, $2)"
+}
+
+extension Operation: StatementReader {
+    public func read(_ statement: Statement, _ parameters: [Parameter]) async throws -> Rows {
+        if let scope { return try await scope.transaction.execute(statement, parameters) }
+        return try await store.database.read(statement, parameters)
+    }
+}
+
+/// What the operations of one transaction share.
+final class TransactionScope {
+    let transaction: Transaction
+    var afterCommit: [() async -> Void] = []
+
+    init(_ transaction: Transaction) { self.transaction = transaction }
+
+    /// Called once the transaction stands.
+    fileprivate func committed(_ store: Store) async {
+        store.catalogue.committed(transaction)
+        // What follows may ask for more of the same.
+        var next = 0
+        while next < afterCommit.count {
+            await afterCommit[next]()
+            next += 1
+        }
+        afterCommit = []
+    }
+}
+
+/// Hashes that wait for the writes that need them, by password.
+final class HashesAhead {
+    var ready: [String: [String]] = [:]
+}
