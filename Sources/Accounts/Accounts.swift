@@ -36,7 +36,7 @@ public final class Accounts {
         """
         WITH RECURSIVE session AS (
             SELECT s."objectId", s."user", s."expiresAt" FROM "_Session" s JOIN "_User" u ON u."objectId" = s."user"
-            WHERE s."sessionToken" = ANY ($1::text[])
+            WHERE s."sessionToken" = $1::text OR s."_token_digest" = $2::text
         ), held (id) AS (
             SELECT j."owningId" FROM "_Join:users:_Role" j JOIN session ON j."relatedId" = session."user"
             UNION
@@ -53,7 +53,7 @@ public final class Accounts {
             return try viewer(entry, token, installationId)
         }
         let epoch = cache.epoch
-        let rows = try await database.read(Accounts.loadViewer, [.textArray(SessionToken.forms(token))])
+        let rows = try await database.read(Accounts.loadViewer, [.text(token), .text(SessionToken.digest(token))])
         guard rows.count > 0 else { throw ParseError.invalidSession }
         let entry = ViewerCache.Entry(
             sessionId: rows.string(0, 0), userId: rows.string(0, 1),

@@ -86,8 +86,9 @@ struct NewSession: Sendable {
             ? Timestamp(milliseconds: Timestamp.now.milliseconds + Int64(options.sessionLength * 1000)) : nil
         var columns = [
             ServerColumn("user", .text(userId), "text"),
-            ServerColumn(
-                "sessionToken", .text(options.hashesSessionTokens ? SessionToken.hash(token) : token), "text"),
+            options.hashesSessionTokens
+                ? ServerColumn("_token_digest", .text(SessionToken.digest(token)), "text")
+                : ServerColumn("sessionToken", .text(token), "text"),
             ServerColumn("createdWith", .utf8(origin.json.bytes), "jsonb"),
         ]
         if let end {
@@ -98,14 +99,10 @@ struct NewSession: Sendable {
     }
 }
 
-/// How a session's token lies in the database.
 enum SessionToken {
-    /// SHA-256 of the token: who reads the database, or a backup of it, can't log in with what lies there. The token
-    /// has 128 random bits, so it needs no salt.
-    static func hash(_ token: String) -> String { "h:" + Digest.sha256(token) }
-
-    /// What a token may lie as: sessions from before the option was set go on.
-    static func forms(_ token: String) -> [String] { [token, hash(token)] }
+    /// SHA-256 of a token: who reads the database, or a backup of it, can't log in with what lies there. The token has
+    /// 128 random bits, so it needs no salt.
+    static func digest(_ token: String) -> String { Digest.sha256(token) }
 }
 
 extension Operation {

@@ -14,9 +14,14 @@ static const char sql_0003[] = {
 #embed "../../sql/0003_schema_versions.sql" suffix(, 0)
 };
 
+static const char sql_0007[] = {
+#embed "../../sql/0007_session_digests.sql" suffix(, 0)
+};
+
 static const struct hermes_migration migrations[] = {
     {1, "catalogue", sql_0001, sizeof(sql_0001) - 1},
     {3, "schema_versions", sql_0003, sizeof(sql_0003) - 1},
+    {7, "session_digests", sql_0007, sizeof(sql_0007) - 1},
 };
 
 const struct hermes_migration *hermes_migration_at(size_t index) {

@@ -324,6 +324,9 @@ public enum OptionTable {
         Option(
             "extendSessionOnUse", \.extendSessionOnUse, "Whether use extends a session, once half its life has passed"),
         Option(
+            "hashSessionTokens", \.hashSessionTokens,
+            "Whether tokens of new sessions lie in the database as digests; lists of sessions then show none"),
+        Option(
             "revokeSessionOnPasswordReset", \.revokeSessionOnPasswordReset, "Whether a new password ends all sessions"),
     ]
 }

@@ -90,6 +90,7 @@ public struct ServerOptions: Sendable {
     public var sessionLength = 31_536_000.0
     public var expireInactiveSessions = true
     public var extendSessionOnUse = false
+    public var hashSessionTokens = false
     public var revokeSessionOnPasswordReset = true
 
     // MARK: accounts

@@ -76,7 +76,7 @@ final class API {
         if method == "GET", !body.isEmpty { parameters += body.members }
         var info = RequestInfo()
         info.id = id
-        info.address = caller.address?.description
+        info.address = http.remoteAddress.text
         let request = Request(
             method: method, path: path, arguments: match.arguments, parameters: parameters, body: body, caller: caller,
             operation: store.operation(as: viewer, request: info, context: caller.context))
@@ -137,7 +137,7 @@ enum RequestBody {
         }
         switch try JSONParser.parse(request.body) {
         case .object(let object): return object
-        case .array: return JSONObject()
+        case .array: throw ParseError(107, "The body must be a JSON object, not a list.")
         default: throw ParseError(nil, "The body must be a JSON object.", status: 400)
         }
     }

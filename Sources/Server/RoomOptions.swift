@@ -30,6 +30,7 @@ extension ServerOptions {
     var accountOptions: AccountOptions {
         var accounts = AccountOptions()
         accounts.sessionLength = sessionLength
+        accounts.hashesSessionTokens = hashSessionTokens
         accounts.sessionsExpire = expireInactiveSessions
         accounts.passwordChangeEndsSessions = revokeSessionOnPasswordReset
         accounts.allowsAnonymousUsers = enableAnonymousUsers
