@@ -74,7 +74,7 @@ def bases(hermes, chosen, me, options):
             faults += yardstick.faults(candidate.variant, hermes.sql) + differences(hermes, scenario, candidate.variant)
         rates = {}
         for candidate in candidates * 3 if len(candidates) > 1 else ():
-            rates.setdefault(candidate.variant.title, []).append(candidate.measure(max(options.clients), 1)["rate"])
+            rates.setdefault(candidate.variant.title, []).append(candidate.measure(max(options.clients), 2)["rate"])
         trial = {title: statistics.median(some) for title, some in rates.items()}
         best = max(candidates, key=lambda c: trial.get(c.variant.title, 0))
         result[scenario.key] = best
