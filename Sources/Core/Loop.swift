@@ -3,7 +3,8 @@ import Glibc
 
 /// What a worker's thread waits for: descriptors, timers, and the work at the end of each turn.
 ///
-/// A turn: run the jobs that are ready; run the end-of-turn handlers; wait for descriptors, timers and wake-ups.
+/// A turn: run the jobs that are ready; take in what has come, and run the jobs that follow from it; run the end-of-turn
+/// handlers; wait for descriptors, timers and wake-ups.
 /// Not `Sendable`: a loop is reached only from its worker's own code. Handlers are called on the worker's thread,
 /// outside of any task; they start one with `spawn(_:)`.
 public final class Loop {
@@ -15,7 +16,9 @@ public final class Loop {
     private var watches: [Watch?] = []
     private var generation: UInt32 = 0
     private var timers = TimerHeap()
-    private var turnEnds: [TurnEnd] = []
+    private let intakes = TurnEnds()
+    private let turnEnds = TurnEnds()
+    private var isPastIntake = false
     private var kept: [AnyObject] = []
     private var running = true
     private var another = false
@@ -228,13 +231,44 @@ public final class Loop {
         public func cancel() { handler = nil }
     }
 
+    private final class TurnEnds {
+        private var entries: [TurnEnd] = []
+
+        func add(_ handler: @escaping () -> Void) -> TurnEnd {
+            let entry = TurnEnd(handler)
+            entries.append(entry)
+            return entry
+        }
+
+        /// A handler may add others; these are called too.
+        func run() {
+            var anyGone = false
+            var index = 0
+            while index < entries.count {
+                if let handler = entries[index].handler { handler() } else { anyGone = true }
+                index += 1
+            }
+            if anyGone { entries.removeAll { $0.handler == nil } }
+        }
+
+        func removeAll() { entries.removeAll() }
+    }
+
     /// Calls `handler` at the end of each turn, after all tasks ran and before the loop waits: the place to flush
     /// what was gathered. A handler may make jobs ready; the next turn then follows without waiting.
     public func atTurnEnd(_ handler: @escaping () -> Void) -> TurnEnd {
-        let turnEnd = TurnEnd(handler)
-        turnEnds.append(turnEnd)
-        return turnEnd
+        turnEnds.add(handler)
     }
+
+    /// Calls `handler` in each turn before the handlers of `atTurnEnd`, and the jobs that it makes ready too: the place
+    /// to take in what has come, so that what follows from it leaves at the end of the same turn.
+    public func beforeTurnEnd(_ handler: @escaping () -> Void) -> TurnEnd {
+        intakes.add(handler)
+    }
+
+    /// Has the handlers of `beforeTurnEnd` called before the loop waits: in this turn, or in another one that follows at
+    /// once when this one's time for that is over.
+    public func takeInSoon() { if isPastIntake { another = true } }
 
     /// Makes the next turn follow at once, without waiting: for a library that has more to do but nothing to watch.
     public func turnAgain() { another = true }
@@ -250,11 +284,15 @@ public final class Loop {
         defer { events.deallocate() }
         while running {
             executor.runReadyJobs(rounds: 32)
-            runTurnEnds()
+            isPastIntake = true
+            intakes.run()
+            executor.runReadyJobs(rounds: 32)
+            turnEnds.run()
             let timeout = another || executor.hasReadyJobs || !running ? 0 : timers.millisecondsToNext()
             another = false
             let count = epoll_wait(epoll, events, Int32(capacity), timeout)
             now = Loop.monotonicNow()
+            isPastIntake = false
             if count > 0 { dispatch(events, Int(count)) }
             while let timer = timers.popDue(now) {
                 let handler = timer.handler
@@ -270,19 +308,10 @@ public final class Loop {
         }
         watches.removeAll()
         timers.removeAll()
+        intakes.removeAll()
         turnEnds.removeAll()
         kept.removeAll()
         self.worker = nil
-    }
-
-    private func runTurnEnds() {
-        var anyGone = false
-        var index = 0
-        while index < turnEnds.count {
-            if let handler = turnEnds[index].handler { handler() } else { anyGone = true }
-            index += 1
-        }
-        if anyGone { turnEnds.removeAll { $0.handler == nil } }
     }
 
     private func dispatch(_ events: UnsafeMutablePointer<epoll_event>, _ count: Int) {

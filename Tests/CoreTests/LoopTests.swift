@@ -296,4 +296,33 @@ private final class Notes {
             Glibc.close(write)
         }
     }
+
+    @Test(.timeLimit(.minutes(1))) func whatATurnTakesInLeavesAtItsEnd() async throws {
+        try await onWorker { loop in
+            // As a server does that finds a request when it is called, and a pool that sends what has gathered. There is
+            // nothing else here that could wake the loop up.
+            let flushed = Waiter()
+            let notes = Notes()
+            var arrivals = 0
+            let flush = loop.atTurnEnd {
+                if notes.entries.count == 3 { flushed.resume() }
+            }
+            let intake = loop.beforeTurnEnd {
+                guard arrivals < 3 else { return }
+                arrivals += 1
+                loop.spawnImmediately { notes.entries.append(1) }
+                loop.takeInSoon()
+            }
+            try await flushed.wait()
+            flush.cancel()
+            intake.cancel()
+        }
+    }
+
+    @Test func theLimitOfOpenFilesIsRaisedAndNeverLowered() {
+        let before = OpenFiles.allow(0)
+        #expect(before > 0)
+        #expect(OpenFiles.allow(before + 1) >= before)
+        #expect(OpenFiles.allow(10) >= before)
+    }
 }
