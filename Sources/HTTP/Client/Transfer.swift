@@ -29,6 +29,8 @@ final class Transfer {
         text(CURLOPT_REDIR_PROTOCOLS_STR, "http,https")
         if let authorities { text(CURLOPT_CAINFO, authorities) }
         number(CURLOPT_NOSIGNAL, 1)
+        // A request that ends while its host's name is looked up would otherwise wait for the thread that does it.
+        number(CURLOPT_QUICK_EXIT, 1)
         number(CURLOPT_FOLLOWLOCATION, request.maxRedirects > 0 ? 1 : 0)
         number(CURLOPT_MAXREDIRS, request.maxRedirects)
         number(CURLOPT_TIMEOUT_MS, max(1, Int(clamping: request.timeout / 1_000_000)))
