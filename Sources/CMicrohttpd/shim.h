@@ -31,6 +31,12 @@ static inline size_t hermes_mhd_head_size(struct MHD_Connection *connection) {
     return info ? info->header_size : 0;
 }
 
+/// Of the answer that is queued or on its way; 0 without one.
+static inline unsigned int hermes_mhd_status(struct MHD_Connection *connection) {
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_HTTP_STATUS);
+    return info ? info->http_status : 0;
+}
+
 static inline void hermes_mhd_close_upgraded(struct MHD_UpgradeResponseHandle *handle) {
     MHD_upgrade_action(handle, MHD_UPGRADE_ACTION_CLOSE);
 }

@@ -2,9 +2,11 @@ import Core
 import Glibc
 import HTTP
 
-// Answers every request with 13 bytes: `hello [port] [workers]`. What the HTTP room costs by itself.
+// Answers every request with 13 bytes: `hello [port] [workers]`. What the HTTP room costs by itself; with `/wait`, what a
+// request costs that waits a millisecond, as for a database.
 
 signal(SIGPIPE, SIG_IGN)
+OpenFiles.allow(HTTPServer.Limits().connections + 1000)
 let arguments = CommandLine.arguments
 let port = arguments.count > 1 ? Int(arguments[1]) ?? 8080 : 8080
 let count = arguments.count > 2 ? Int(arguments[2]) ?? 1 : 1
@@ -13,7 +15,8 @@ let workers = (0..<count).map { Worker(index: $0) }
 let body = Array("Hello, world!".utf8)
 for worker in workers {
     try await worker.run { _, loop in
-        let server = try HTTPServer(loop: loop) { _, responder in
+        let server = try HTTPServer(loop: loop) { request, responder in
+            if request.path == "/wait" { try? await loop.sleep(nanoseconds: 1_000_000) }
             responder.respond(headers: [("Content-Type", "text/plain")], body: body)
         }
         listener.add(server)

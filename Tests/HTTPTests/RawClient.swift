@@ -23,12 +23,19 @@ final class RawClient {
     /// What came and has not been taken.
     private(set) var received: [UInt8] = []
 
-    init(_ loop: Loop, port: Int, receiveBuffer: Int32? = nil) throws {
+    /// - Parameter source: the last byte of the loopback address that it comes from, 127.0.0.x.
+    init(_ loop: Loop, port: Int, receiveBuffer: Int32? = nil, source: UInt8 = 1) throws {
         self.loop = loop
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         if var size = receiveBuffer { setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, 4) }
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = (UInt32(0x7f00_0000) + UInt32(source)).bigEndian
+        if source != 1 {
+            _ = withUnsafePointer(to: &address) { pointer in
+                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(descriptor, $0, 16) }
+            }
+        }
         address.sin_port = UInt16(port).bigEndian
         address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
         // The kernel completes a connection on loopback by itself, so that this does not wait for the server.

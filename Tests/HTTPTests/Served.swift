@@ -10,8 +10,8 @@ struct Served {
     let server: HTTPServer
     let listener: Listener
 
-    func client(receiveBuffer: Int32? = nil) throws -> RawClient {
-        try RawClient(loop, port: listener.port, receiveBuffer: receiveBuffer)
+    func client(receiveBuffer: Int32? = nil, source: UInt8 = 1) throws -> RawClient {
+        try RawClient(loop, port: listener.port, receiveBuffer: receiveBuffer, source: source)
     }
 }
 
@@ -61,6 +61,13 @@ final class Tally: Sendable {
     private let count = Atomic<Int>(0)
     func add(_ amount: Int = 1) { count.wrappingAdd(amount, ordering: .relaxed) }
     var value: Int { count.load(ordering: .relaxed) }
+}
+
+/// What a handler or a hook tells, in order.
+final class Notes: Sendable {
+    private let entries = Mutex<[String]>([])
+    func add(_ entry: String) { entries.withLock { $0.append(entry) } }
+    var all: [String] { entries.withLock { $0 } }
 }
 
 /// Answers with what was asked: method, path, query and body.

@@ -1,4 +1,5 @@
 import CLinux
+import CMicrohttpd
 import Core
 import Glibc
 
@@ -15,22 +16,27 @@ final class Connection {
         case handling
         /// An answer is on its way out.
         case sending
+        /// Handed over to an `UpgradedConnection`.
+        case upgraded
+        case closed
     }
 
-    let descriptor: Int32
+    /// -1 once it is no longer ours: closed, or handed over. Its number may be another's by then.
+    private(set) var descriptor: Int32
     let address: PeerAddress
     /// The place among the server's connections.
     var position = -1
     /// The request in progress. (Not weak: that would make each of its retains slow. It is taken back at its end.)
-    var responder: HTTPResponder?
+    var exchange: Exchange?
+    /// The headers of that request.
+    var head = Head()
     private(set) var phase = Phase.firstHead
-    private let server: HTTPServer
+    let server: HTTPServer
     private var deadline: UInt64 = 0
     private var since: UInt64 = 0
     private var acknowledged: UInt64 = 0
     private var watch: Loop.Watch?
     private var peerIsGone = false
-    private var isUpgraded = false
     /// What the connection was handed over to.
     private(set) weak var upgradedConnection: UpgradedConnection?
 
@@ -42,37 +48,64 @@ final class Connection {
 
     /// - Parameter deadline: when the client is too late; 0 for never.
     func expect(_ phase: Phase, by deadline: UInt64) {
-        guard !isUpgraded else { return }
-        self.phase = phase
+        switch self.phase {
+        case .upgraded, .closed: return
+        default: self.phase = phase
+        }
         self.deadline = deadline
         since = server.loop.now
         if phase != .handling { unwatch() }
     }
 
+    /// libmicrohttpd is about to close the socket.
     func closed() {
         unwatch()
-        if !isUpgraded { server.removed(self) }
+        descriptor = -1
+        guard phase != .upgraded else { return }
+        phase = .closed
+        server.removed(self)
     }
 
     /// Has libmicrohttpd end the connection, which it does when it sees the socket's end.
-    func shutDown() { shutdown(descriptor, Int32(SHUT_RDWR)) }
+    func shutDown() {
+        guard descriptor >= 0 else { return }
+        shutdown(descriptor, Int32(SHUT_RDWR))
+    }
+
+    /// Answers past libmicrohttpd, which has sent nothing of an answer yet and is about to close the connection. What does
+    /// not fit into the socket's buffer is lost.
+    func sendLast(_ status: Int, _ headers: [(String, String)], _ body: [UInt8]) {
+        let reason = MHD_get_reason_phrase_for(UInt32(clamping: status)).map { String(cString: $0) } ?? ""
+        var head = "HTTP/1.1 \(status) \(reason)\r\nConnection: close\r\nContent-Length: \(body.count)\r\n"
+        for (name, value) in headers { head += "\(name): \(value)\r\n" }
+        let bytes = Array((head + "\r\n").utf8) + body
+        _ = bytes.withUnsafeBytes { send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+    }
 
     /// The socket belongs to an `UpgradedConnection` from now on, which counts until `upgradedClosed()`.
     func upgraded(_ upgradedConnection: UpgradedConnection) {
-        isUpgraded = true
-        self.upgradedConnection = upgradedConnection
-        deadline = 0
         unwatch()
+        descriptor = -1
+        phase = .upgraded
+        deadline = 0
+        self.upgradedConnection = upgradedConnection
     }
 
     func upgradedClosed() {
-        guard isUpgraded else { return }
+        guard phase == .upgraded else { return }
+        phase = .closed
         server.removed(self)
+    }
+
+    /// The server takes no more requests.
+    func serverStopsAccepting() {
+        if let upgradedConnection { return upgradedConnection.serverStopsAccepting() }
+        if exchange == nil { shutDown() }
     }
 
     /// - Parameter late: how much later than it should the server looks.
     func lookAfter(now: UInt64, late: UInt64) {
-        if isUpgraded { return }
+        if descriptor < 0 { return }
         if deadline != 0 { deadline &+= late }
         if phase == .handling, !peerIsGone, watch == nil, now &- since >= server.limits.watchAfter { watchForPeer() }
         guard deadline != 0, now >= deadline else { return }
@@ -93,14 +126,14 @@ final class Connection {
         deadline = 0
         shutDown()
         // One that is suspended would not see it.
-        responder?.clientHasGone()
+        exchange?.clientHasGone()
     }
 
     private func watchForPeer() {
         watch = server.loop.watch(descriptor, .peerClosed) { [unowned self] _ in
             unwatch()
             peerIsGone = true
-            responder?.clientHasGone()
+            exchange?.clientHasGone()
         }
     }
 

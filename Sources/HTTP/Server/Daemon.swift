@@ -3,7 +3,9 @@ import Core
 import Glibc
 
 /// One libmicrohttpd daemon in external epoll mode: its epoll descriptor is watched by our loop, and it runs on the
-/// loop's thread when that is readable, or at the end of a turn in which an answer became ready.
+/// loop's thread at most once a turn, after the turn's tasks: when that descriptor was readable, or an answer became
+/// ready. So answers go out and new requests come in together, and what the requests want sent to the database leaves
+/// at the end of the same turn.
 ///
 /// A server has one, and while connections with a former certificate are open, older ones beside it.
 final class Daemon {
@@ -11,12 +13,26 @@ final class Daemon {
     let isSecure: Bool
     private var handle: OpaquePointer?
     private var watch: Loop.Watch?
-    private var turnEnd: Loop.TurnEnd?
+    private var intake: Loop.TurnEnd?
     private var needsRun = false
+    private(set) var isRunning = false
     private var adding: Connection?
     /// Held until `stop()`, because the callbacks reach it until then.
     private var server: HTTPServer?
     private(set) var connectionCount = 0
+
+    /// Requests whose handler is at work while their connection is not suspended.
+    var waiting = 0
+    /// Grows each millisecond while there are such requests.
+    private(set) var ticks: UInt64 = 0
+    private var ticker: Loop.Timer?
+    /// For how long a request waits before its connection is suspended. A database answers within less.
+    static let ticksOfPatience: UInt64 = 5
+    /// libmicrohttpd asks for each of them at each of its runs, about 60 ns.
+    private static let mostWaiting = 128
+    /// TLS keeps what came in buffers that no descriptor tells of: there libmicrohttpd's wish to run again must be
+    /// plain, which `run()` explains.
+    var mayWait: Bool { !isSecure && waiting < Daemon.mostWaiting }
 
     init(limits: HTTPServer.Limits, tls: TLS?) throws {
         isSecure = tls != nil
@@ -41,8 +57,8 @@ final class Daemon {
     func start(_ server: HTTPServer) {
         guard let handle else { return }
         self.server = server
-        watch = server.loop.watch(hermes_mhd_epoll(handle), .read) { [unowned self] _ in self.run() }
-        turnEnd = server.loop.atTurnEnd { [unowned self] in if self.needsRun { self.run() } }
+        watch = server.loop.watch(hermes_mhd_epoll(handle), .read) { [unowned self] _ in self.needsRun = true }
+        intake = server.loop.beforeTurnEnd { [unowned self] in if self.needsRun { self.run() } }
     }
 
     func add(_ connection: Connection) {
@@ -58,26 +74,46 @@ final class Daemon {
         runSoon()
     }
 
-    /// Has the daemon run at the end of this turn, or of the next one when this one's end has begun.
+    /// Has the daemon run before the loop waits.
     func runSoon() {
         needsRun = true
-        server?.loop.turnAgain()
+        server?.loop.takeInSoon()
     }
 
     private func run() {
         guard let handle else { return }
         needsRun = false
+        isRunning = true
         MHD_run(handle)
+        isRunning = false
         var timeout: UInt64 = 0
-        // Zero: connections have more to do (a pipelined request, say) though no descriptor says so.
-        if MHD_get_timeout(handle, &timeout) == .YES, timeout == 0 { runSoon() }
+        guard MHD_get_timeout(handle, &timeout) == .YES, timeout == 0 else { return }
+        // Connections have more to do (a pipelined request, say) though no descriptor says so; or only those that wait
+        // for their handlers, which libmicrohttpd counts too. What it may leave undone without having called us is a
+        // request line of more than half its buffer: that waits for the tick, at worst.
+        if waiting == 0 || hasMoved { runSoon() } else { startTicking() }
+        hasMoved = false
+    }
+
+    /// Within libmicrohttpd's run something moved that may move on at once: a body, or a stream.
+    var hasMoved = false
+
+    private func startTicking() {
+        guard ticker == nil, let server else { return }
+        ticker = server.loop.schedule(after: 1_000_000) { [unowned self] in
+            self.ticker = nil
+            self.ticks &+= 1
+            self.needsRun = true
+        }
     }
 
     func stop() {
         watch?.cancel()
-        turnEnd?.cancel()
+        intake?.cancel()
+        ticker?.cancel()
         watch = nil
-        turnEnd = nil
+        intake = nil
+        ticker = nil
         guard let handle else { return }
         self.handle = nil
         MHD_stop_daemon(handle)
@@ -89,9 +125,9 @@ final class Daemon {
     fileprivate func began(_ target: UnsafePointer<CChar>?, _ handle: OpaquePointer) -> UnsafeMutableRawPointer? {
         guard let context = hermes_mhd_context(handle), let server else { return nil }
         let connection = Unmanaged<Connection>.fromOpaque(context).takeUnretainedValue()
-        let responder = HTTPResponder(
+        let exchange = Exchange(
             daemon: self, server: server, connection: connection, handle: handle, target: target)
-        return Unmanaged.passRetained(responder).toOpaque()
+        return Unmanaged.passRetained(exchange).toOpaque()
     }
 
     fileprivate func opened() -> UnsafeMutableRawPointer? {
@@ -115,9 +151,8 @@ final class DaemonOptions {
 
     init(limits: HTTPServer.Limits, tls: TLS?) {
         items = .allocate(capacity: capacity)
-        // The pool holds the head, what is parsed from it, and the answer's head. It is cleared after each answer,
-        // which is an eighth of a short answer's cost: no larger than it must be.
-        add(.CONNECTION_MEMORY_LIMIT, limits.headSize + 8 << 10, nil)
+        // Each connection has a pool, and it is cleared after each answer: no larger than it must be.
+        add(.CONNECTION_MEMORY_LIMIT, limits.memory, nil)
         add(.CONNECTION_MEMORY_INCREMENT, 4096, nil)
         add(.CONNECTION_LIMIT, limits.connections, nil)
         add(.CONNECTION_TIMEOUT, 0, nil)
@@ -161,8 +196,8 @@ private let requestBegan:
 
 private let requestProceeded: MHD_AccessHandlerCallback = { _, _, _, method, version, data, size, context in
     guard let pointer = context?.pointee, let size else { return .NO }
-    let responder = Unmanaged<HTTPResponder>.fromOpaque(pointer).takeUnretainedValue()
-    return responder.proceed(method, version, data, &size.pointee) ? .YES : .NO
+    let exchange = Unmanaged<Exchange>.fromOpaque(pointer).takeUnretainedValue()
+    return exchange.proceed(method, version, data, &size.pointee) ? .YES : .NO
 }
 
 private let requestEnded:
@@ -172,7 +207,7 @@ private let requestEnded:
     ) -> Void = { _, _, context, code in
         guard let context, let pointer = context.pointee else { return }
         context.pointee = nil
-        Unmanaged<HTTPResponder>.fromOpaque(pointer).takeRetainedValue().ended(
+        Unmanaged<Exchange>.fromOpaque(pointer).takeRetainedValue().ended(
             completely: code == .REQUEST_TERMINATED_COMPLETED_OK)
     }
 

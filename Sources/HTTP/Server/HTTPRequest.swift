@@ -1,5 +1,5 @@
-import CMicrohttpd
 import Core
+import Glibc
 
 /// A request as the client sent it. Its headers are read where libmicrohttpd keeps them, so they are gone once the
 /// answer has been sent: read what a log line needs before.
@@ -24,15 +24,20 @@ public final class HTTPRequest {
     public internal(set) var body: [UInt8] = []
     public var remoteAddress: PeerAddress { connection.address }
     public internal(set) var isHTTP10 = false
+    /// Names the request in logs: no other of any node has the same. `k3v9qx1m-0-2s` is the process, its worker, and
+    /// the request's number there.
+    public var id: String { connection.server.identifiers.text(number) }
 
-    var handle: OpaquePointer?
+    /// Whether the headers can still be read.
+    var isReadable = true
     /// A streamed body's pieces.
     var stream: RequestStream?
     private let connection: Connection
+    private let number: UInt64
 
-    init(handle: OpaquePointer, connection: Connection, target: String) {
-        self.handle = handle
+    init(connection: Connection, number: UInt64, target: String) {
         self.connection = connection
+        self.number = number
         self.target = target
         let text = HTTPRequest.withoutAuthority(target)
         if let mark = text.utf8.firstIndex(of: UInt8(ascii: "?")) {
@@ -46,26 +51,25 @@ public final class HTTPRequest {
 
     /// The value of the first header of that name, upper and lower case being the same; nil without one.
     public func header(_ name: String) -> String? {
-        guard let handle, let value = MHD_lookup_connection_value(handle, .HEADER_KIND, name) else { return nil }
-        return String(cString: value)
+        guard isReadable else { return nil }
+        return connection.head.first(name).map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    /// The values of all headers of that name, in the order they came.
+    public func headers(_ name: String) -> [String] {
+        guard isReadable else { return [] }
+        var name = name
+        return name.withUTF8 { wanted in
+            connection.head.fields.filter { $0.isNamed(wanted) }.map { String(decoding: $0.value, as: UTF8.self) }
+        }
     }
 
     /// All headers in the order they came; a name may come several times.
     public var headers: [(name: String, value: String)] {
-        guard let handle else { return [] }
-        var list: [(name: String, value: String)] = []
-        withUnsafeMutablePointer(to: &list) { list in
-            _ = MHD_get_connection_values(
-                handle, .HEADER_KIND,
-                { list, _, name, value in
-                    guard let list, let name else { return .NO }
-                    let text = value.map { String(cString: $0) } ?? ""
-                    list.assumingMemoryBound(to: [(name: String, value: String)].self).pointee.append(
-                        (String(cString: name), text))
-                    return .YES
-                }, list)
+        guard isReadable else { return [] }
+        return connection.head.fields.map {
+            (String(decoding: $0.name, as: UTF8.self), String(decoding: $0.value, as: UTF8.self))
         }
-        return list
     }
 
     /// The next piece of a streamed body; nil at its end. What is not fetched holds the client back.
@@ -77,12 +81,24 @@ public final class HTTPRequest {
 
     /// Proxies may send `http://host/path`; the path begins behind the host.
     private static func withoutAuthority(_ target: String) -> Substring {
-        guard let first = target.utf8.first, first != UInt8(ascii: "/"), let scheme = target.firstRange(of: "://")
-        else { return target[...] }
-        let rest = target[scheme.upperBound...]
-        guard let slash = rest.utf8.firstIndex(of: UInt8(ascii: "/")) else { return "/" }
-        return rest[slash...]
+        guard target.utf8.first != UInt8(ascii: "/") else { return target[...] }
+        for scheme in ["http://", "https://"] where hasPrefix(target, scheme) {
+            let rest = target.utf8.dropFirst(scheme.utf8.count)
+            guard let end = rest.firstIndex(where: { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") }) else {
+                return "/"
+            }
+            return target.utf8[end] == UInt8(ascii: "/") ? target[end...] : "/" + target[end...]
+        }
+        return target[...]
     }
+
+    /// Upper and lower case being the same.
+    private static func hasPrefix(_ text: String, _ prefix: String) -> Bool {
+        strncasecmp(text, prefix, prefix.utf8.count) == 0
+    }
+
+    /// How many arguments the query has for libmicrohttpd, which takes it apart unasked.
+    var argumentCount: Int { query.map { $0.utf8.count { $0 == UInt8(ascii: "&") } + 1 } ?? 0 }
 }
 
 extension String {

@@ -9,18 +9,27 @@ public final class HTTPServer {
 
     /// What a client may cost. Times are nanoseconds, sizes bytes.
     public struct Limits: Sendable {
-        /// The request line and the headers; more is answered with 431.
-        public var headSize = 32 << 10
+        /// The request line and the headers; more is answered with 431. A connection's memory is 4 KB more, and 16 KB at
+        /// least: as much as there is for 12 KB here. It is cleared for each request, and 20,000 connections have it, so
+        /// that the default is less than Node's 16 KB; most proxies let no more than 8 KB through. 431 is also answered
+        /// where the records that are kept of headers, cookies and the URL's arguments leave no room for an answer's
+        /// head: from about 80 of them on, 32 where the head is of full size.
+        public var headSize = 12 << 10
         /// A request's body; more is answered with 413. `bodyMode` may choose another limit for a request.
         public var bodySize = 20 << 20
+        /// For all bodies that are collected, of all servers that have these limits together; past it, 503 is answered.
+        /// The default, 256 MB, holds a dozen bodies of the largest size.
+        public var bodyBudget = BodyBudget(limit: 256 << 20)
         /// From a connection's first byte to the end of its first head; from a later request line to its head's end.
         public var headTimeout: UInt64 = 10_000_000_000
         /// Without any progress: between requests, while a body comes in, while an answer goes out.
         public var idleTimeout: UInt64 = 60_000_000_000
         /// Bytes a second that a body must bring on average, once `idleTimeout` has passed.
         public var minimumBodyRate = 1_000
-        /// Connections of one `Listener` in all, and from one address. The bound for one address leaves room for a
-        /// reverse proxy, which is one address.
+        /// Connections of one `Listener` in all, and from one address: an IPv4 address, or an IPv6 network of 64 bits,
+        /// which is what one customer gets. The bound for one address leaves room for a reverse proxy, which is one
+        /// address. Once three quarters of all are taken, nobody gets more than are left, so that a few addresses
+        /// cannot keep the others out; where the two bounds are the same, one address may have them all.
         public var connections = 20_000
         public var connectionsPerAddress = 5_000
         /// A request that runs for longer has its socket watched, to notice that the client has gone.
@@ -34,15 +43,26 @@ public final class HTTPServer {
         public var compressionLevel: Int32 = 1
 
         public init() {}
+
+        /// Of each connection, for the head, its records and the answer's head: bytes.
+        var memory: Int { max(16 << 10, headSize + 4 << 10) }
     }
 
     public let limits: Limits
-    /// What an answer carries that the server itself gives: 400, 411, 413, 431, 500, 501. By default Parse's shape,
-    /// `{"error":"…"}`. What libmicrohttpd refuses before a request exists (a request line that is none, a head far
-    /// over the limit, a chunk without a size) carries its own short HTML text instead.
-    public var errorBody: (_ status: Int, _ message: String) -> (contentType: String, body: [UInt8]) = { _, message in
-        ("application/json; charset=utf-8", Array("{\"error\":\"\(message)\"}".utf8))
+    /// Headers and body of an answer that the server itself gives (`HTTPRefusal`). By default Parse's shape,
+    /// `{"error":"…"}`. What libmicrohttpd refuses by itself (a request line that is none, a head far over the limit, a
+    /// chunk without a size) carries its own short HTML text instead.
+    public var refusalAnswer: (HTTPRequest, HTTPRefusal) -> (headers: [(String, String)], body: [UInt8]) = {
+        _, refusal in
+        (
+            [("Content-Type", "application/json; charset=utf-8")],
+            Array("{\"error\":\"\(refusal.message)\"}".utf8)
+        )
     }
+    /// Told of each request that was answered without the handler, or for it, with the size of that answer's body: to
+    /// log and to count. Where libmicrohttpd refused, the size is 0, the request's method may be empty, and its headers
+    /// can't be read. Of what it refuses before it has read the request line it does not tell.
+    public var onRefusal: ((HTTPRequest, HTTPRefusal, _ bytes: Int) -> Void)?
     /// How a request's body is taken, decided by its head: collected before the handler is called, unless told
     /// otherwise.
     public var bodyMode: (HTTPRequest) -> HTTPRequest.BodyMode = { _ in .collected(limit: nil) }
@@ -56,6 +76,8 @@ public final class HTTPServer {
     /// Requests seen since the start.
     public internal(set) var requestCount = 0
 
+    /// Makes the requests' ids.
+    let identifiers: RequestIdentifiers
     let loop: Loop
     let handler: Handler
     let compressor: Compressor
@@ -73,6 +95,7 @@ public final class HTTPServer {
         self.loop = loop
         self.limits = limits
         self.handler = handler
+        identifiers = RequestIdentifiers()
         compressor = Compressor(level: limits.compressionLevel)
         daemon = try Daemon(limits: limits, tls: tls)
         daemon.start(self)
@@ -106,7 +129,7 @@ public final class HTTPServer {
     public func stopAccepting() {
         guard !isDraining else { return }
         isDraining = true
-        for connection in connections where connection.responder == nil { connection.shutDown() }
+        for connection in connections { connection.serverStopsAccepting() }
     }
 
     /// Stops accepting, waits until all connections have ended, at most `nanoseconds`, then ends those that are left.
@@ -131,7 +154,7 @@ public final class HTTPServer {
         sweep = nil
         for connection in connections {
             connection.upgradedConnection?.stop()
-            connection.responder?.abandon()
+            connection.exchange?.giveUp()
         }
         for old in retired { old.stop() }
         retired = []

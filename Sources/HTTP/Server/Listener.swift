@@ -100,8 +100,8 @@ public final class Listener: Sendable {
         state.withLock { state in
             seat?.count -= 1
             state.total -= 1
-            guard let count = state.byHost[address.host] else { return }
-            state.byHost[address.host] = count > 1 ? count - 1 : nil
+            guard let count = state.byHost[address.network] else { return }
+            state.byHost[address.network] = count > 1 ? count - 1 : nil
         }
     }
 
@@ -137,15 +137,23 @@ public final class Listener: Sendable {
         return true
     }
 
+    /// How many connections one address may have when there are `total`.
+    private func share(_ total: Int) -> Int {
+        guard connectionsPerAddress < connections, total >= connections - connections / 4 else {
+            return connectionsPerAddress
+        }
+        return min(connectionsPerAddress, connections - total)
+    }
+
     private func deal(_ socket: Int32, _ address: PeerAddress) {
         let seat: Seat? = state.withLock { state in
-            let fromHost = state.byHost[address.host] ?? 0
-            guard state.total < connections, fromHost < connectionsPerAddress,
+            let fromHost = state.byHost[address.network] ?? 0
+            guard state.total < connections, fromHost < share(state.total),
                 let seat = state.seats.min(by: { $0.count < $1.count })
             else { return nil }
             seat.count += 1
             state.total += 1
-            state.byHost[address.host] = fromHost + 1
+            state.byHost[address.network] = fromHost + 1
             return seat
         }
         guard let seat else {

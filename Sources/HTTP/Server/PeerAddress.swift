@@ -12,6 +12,9 @@ public struct PeerAddress: Sendable, Hashable {
     public var host: Host
     public var port: UInt16
 
+    /// What connections are counted by: the address, or an IPv6 network of 64 bits.
+    var network: Host { isIPv4 ? host : Host(high: host.high, low: 0) }
+
     static let mapped: UInt64 = 0x0000_ffff_0000_0000
 
     init(_ storage: sockaddr_storage) {

@@ -8,10 +8,13 @@ final class RequestStream {
     private var hasEnded = false
     private var failure: (any Error)?
     private var reader: Waiter?
-    /// Lets libmicrohttpd go on.
-    var onRoom: (() -> Void)?
+    /// Lets libmicrohttpd go on; until the end.
+    private var exchange: Exchange?
 
-    init(capacity: Int) { self.capacity = capacity }
+    init(capacity: Int, exchange: Exchange) {
+        self.capacity = capacity
+        self.exchange = exchange
+    }
 
     /// Takes as much as there is room for, and tells how much that was.
     func offer(_ bytes: UnsafeRawBufferPointer) -> Int {
@@ -27,6 +30,7 @@ final class RequestStream {
         guard !hasEnded else { return }
         hasEnded = true
         self.failure = failure
+        exchange = nil
         wakeReader()
     }
 
@@ -40,7 +44,7 @@ final class RequestStream {
         }
         let piece = waiting
         waiting = []
-        onRoom?()
+        exchange?.streamHasRoom()
         return piece
     }
 

@@ -13,12 +13,13 @@ public final class ResponseWriter {
     private var hasFailed = false
     private var isReaderSuspended = false
     private var room: Waiter?
-    var suspend: (() -> Void)?
-    var resume: (() -> Void)?
+    /// Until the end.
+    private var exchange: Exchange?
 
-    init(capacity: Int, discards: Bool) {
+    init(capacity: Int, discards: Bool, exchange: Exchange) {
         self.capacity = capacity
         self.discards = discards
+        self.exchange = exchange
     }
 
     /// Sends `bytes`; waits while the client is behind.
@@ -57,14 +58,13 @@ public final class ResponseWriter {
         room?.resume()
         room = nil
         wakeReader()
-        suspend = nil
-        resume = nil
+        exchange = nil
     }
 
     private func wakeReader() {
         guard isReaderSuspended else { return }
         isReaderSuspended = false
-        resume?()
+        exchange?.writerHasMore()
     }
 
     func makeResponse(length: Int?) -> OpaquePointer? {
@@ -92,12 +92,13 @@ public final class ResponseWriter {
     private static let brokenOff = -2
 
     private func read(_ buffer: UnsafeMutablePointer<CChar>, _ size: Int) -> Int {
+        exchange?.writerWasRead()
         let count = min(size, waiting.count - offset)
         guard count > 0 else {
             if hasFinished { return ResponseWriter.ended }
-            guard !hasFailed, let suspend else { return ResponseWriter.brokenOff }
+            guard !hasFailed, let exchange else { return ResponseWriter.brokenOff }
             isReaderSuspended = true
-            suspend()
+            exchange.writerIsBehind()
             return 0
         }
         waiting.withUnsafeBytes { bytes in

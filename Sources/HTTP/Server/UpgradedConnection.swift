@@ -10,21 +10,28 @@ public final class UpgradedConnection {
     /// What the client sent behind its request already.
     public let received: [UInt8]
     public var remoteAddress: PeerAddress { connection.address }
-    /// Called once when the server stops, before it closes the socket.
-    public var onStop: (() -> Void)?
+    /// Called once when the server stops accepting: the time to say good-bye and `close()`. Where that has not happened
+    /// when the server's patience ends, it closes the socket itself. Called at once when set too late.
+    public var onStop: (() -> Void)? {
+        didSet { if isStopping { tellStop() } }
+    }
+    private var isStopping = false
     private let connection: Connection
     private let isSecure: Bool
     private let end: () -> Void
 
-    init(connection: Connection, socket: Int32, isSecure: Bool, received: [UInt8], end: @escaping () -> Void) {
+    /// nil when the process has no descriptor left: the connection is ended then.
+    init?(connection: Connection, socket: Int32, isSecure: Bool, received: [UInt8], end: @escaping () -> Void) {
+        // A plain socket is taken away from libmicrohttpd, with the memory that it keeps for each connection.
+        let own = isSecure ? socket : fcntl(socket, F_DUPFD_CLOEXEC, 0)
+        if !isSecure { end() }
+        guard own >= 0 else { return nil }
         self.connection = connection
         self.isSecure = isSecure
         self.received = received
         self.end = end
-        // A plain socket is taken away from libmicrohttpd, with the memory that it keeps for each connection.
-        descriptor = isSecure ? socket : fcntl(socket, F_DUPFD_CLOEXEC, 0)
+        descriptor = own
         connection.upgraded(self)
-        if !isSecure { end() }
     }
 
     deinit { close() }
@@ -37,9 +44,19 @@ public final class UpgradedConnection {
         connection.upgradedClosed()
     }
 
-    func stop() {
-        onStop?()
+    func serverStopsAccepting() {
+        isStopping = true
+        tellStop()
+    }
+
+    private func tellStop() {
+        guard let handler = onStop else { return }
         onStop = nil
+        handler()
+    }
+
+    func stop() {
+        serverStopsAccepting()
         close()
     }
 }
@@ -54,7 +71,7 @@ final class UpgradeRequest {
             { _, _, responder, extra, extraSize, socket, handle in
                 guard let responder, let handle else { return }
                 let received = Array(UnsafeRawBufferPointer(start: extra, count: extra == nil ? 0 : extraSize))
-                Unmanaged<HTTPResponder>.fromOpaque(responder).takeUnretainedValue().upgraded(
+                Unmanaged<Exchange>.fromOpaque(responder).takeUnretainedValue().upgraded(
                     socket, received: received, handle)
             }, nil)
     }
