@@ -18,7 +18,8 @@ extension ServerOptions {
 
     /// Limits that the HTTP server keeps before a request is understood.
     public struct HTTPLimits: Sendable {
-        public var maxHeadSize = ByteCount(32 << 10)
+        public var maxHeadSize = ByteCount(12 << 10)
+        public var maxBodyMemory = ByteCount(256 << 20)
         /// Seconds from the first byte of a head to its end.
         public var headTimeout = 10.0
         /// Seconds without a byte either way.

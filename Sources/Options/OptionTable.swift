@@ -242,7 +242,11 @@ public enum OptionTable {
             "requestKeywordDenylist", \.requestKeywordDenylist,
             "Keys and values that no request may carry, as regular expressions"
         ),
-        Option("http.maxHeadSize", \.http.maxHeadSize, "The largest head of a request"),
+        Option(
+            "http.maxHeadSize", \.http.maxHeadSize, "The largest head of a request; each connection takes 4 KB more"),
+        Option(
+            "http.maxBodyMemory", \.http.maxBodyMemory,
+            "What the bodies of all requests together may take of memory; past it, 503 is answered"),
         Option(
             "http.headTimeout", \.http.headTimeout, "Seconds that a request's head may take to arrive", in: .positive),
         Option("http.idleTimeout", \.http.idleTimeout, "Seconds that a connection may be silent", in: .positive),

@@ -26,6 +26,7 @@ final class Node: Sendable {
         var limits = HTTPServer.Limits()
         limits.headSize = options.http.maxHeadSize.bytes
         limits.bodySize = options.maxUploadSize.bytes
+        limits.bodyBudget = BodyBudget(limit: options.http.maxBodyMemory.bytes)
         limits.headTimeout = UInt64(options.http.headTimeout * 1e9)
         limits.idleTimeout = UInt64(options.http.idleTimeout * 1e9)
         limits.connections = options.http.maxConnections
@@ -59,7 +60,7 @@ final class Node: Sendable {
     func start() async throws {
         for worker in workers {
             try await worker.run { _, loop in
-                let service = try WorkerService(loop: loop, node: self, index: worker.index)
+                let service = try WorkerService(loop: loop, node: self)
                 try await service.prepare()
                 loop.keep(service)
             }

@@ -15,6 +15,8 @@ public enum Service {
         SignalSource.ignoreBrokenPipes()
         Log.shared.configure(
             level: Log.Level(options.logLevel), format: options.logFormat == .json ? .json : .text)
+        // Beside the connections of clients: those to the database, files, and what each worker needs.
+        OpenFiles.allow(options.http.maxConnections + 4096)
         let workers = options.workers ?? options.workerCount
         var cluster: PrivateCluster?
         let conninfo: String

@@ -10,13 +10,15 @@ final class WorkerService {
     private let api: API
     private let server: HTTPServer
 
-    init(loop: Loop, node: Node, index: Int) throws {
+    init(loop: Loop, node: Node) throws {
         let database = node.makeDatabase(loop)
         let api = node.makeAPI(database)
-        let front = Front(api: api, mount: MountPath(node.options.mountPath), options: node.options, worker: index)
+        let front = Front(api: api, mount: MountPath(node.options.mountPath), options: node.options)
         // An async closure that captures something weakly would leave the worker's thread (a fault of Swift 6.3): so
         // it captures only what it needs, and none of that refers back to the server.
         server = try node.makeServer(loop) { request, responder in await front.serve(request, responder) }
+        server.answerRefusals(CORS(node.options))
+        server.onRefusal = { request, refusal, bytes in front.refused(request, refusal, bytes: bytes) }
         self.database = database
         self.api = api
     }
@@ -46,17 +48,14 @@ final class Front {
     private let api: API
     private let mount: MountPath
     private let options: ServerOptions
-    private let worker: Int
-    private var requests: UInt64 = 0
     private let duration = Metrics.shared.histogram(
         "hermes_request_seconds", help: "How long requests took, from their last byte to their answer.")
     private let answers: [Counter]
 
-    init(api: API, mount: MountPath, options: ServerOptions, worker: Int) {
+    init(api: API, mount: MountPath, options: ServerOptions) {
         self.api = api
         self.mount = mount
         self.options = options
-        self.worker = worker
         answers = (1...5).map {
             Metrics.shared.counter(
                 "hermes_requests_total", help: "Requests answered, by class of status.", labels: ["status": "\($0)xx"])
@@ -65,8 +64,7 @@ final class Front {
 
     func serve(_ request: HTTPRequest, _ responder: HTTPResponder) async {
         let started = Loop.monotonicNow()
-        requests += 1
-        let id = "\(worker)-\(String(requests, radix: 36))"
+        let id = request.id
         let method = request.method
         responder.cancelWhenClientIsGone()
         var answer: Answer
@@ -82,7 +80,7 @@ final class Front {
         let bytes = await answer.send(responder)
         let ended = Loop.monotonicNow()
         duration.observe(Double(ended - started) / 1e9)
-        answers[min(max(answer.status / 100, 1), 5) - 1].add()
+        count(answer.status)
         Log.shared.info(
             "request",
             [
@@ -90,6 +88,8 @@ final class Front {
                 "bytes": .int(bytes), "ms": .number(Double((ended - started) / 1000) / 1000),
             ])
     }
+
+    func count(_ status: Int) { answers[min(max(status / 100, 1), 5) - 1].add() }
 
     /// Only for who may use the master key from where it comes.
     private func metrics(_ request: HTTPRequest) -> Answer {
