@@ -14,6 +14,10 @@ static const char sql_0003[] = {
 #embed "../../sql/0003_schema_versions.sql" suffix(, 0)
 };
 
+static const char sql_0004[] = {
+#embed "../../sql/0004_indexes.sql" suffix(, 0)
+};
+
 static const char sql_0007[] = {
 #embed "../../sql/0007_session_digests.sql" suffix(, 0)
 };
@@ -21,6 +25,7 @@ static const char sql_0007[] = {
 static const struct hermes_migration migrations[] = {
     {1, "catalogue", sql_0001, sizeof(sql_0001) - 1},
     {3, "schema_versions", sql_0003, sizeof(sql_0003) - 1},
+    {4, "indexes", sql_0004, sizeof(sql_0004) - 1},
     {7, "session_digests", sql_0007, sizeof(sql_0007) - 1},
 };
 

@@ -18,6 +18,8 @@ public final class Catalogue {
     let allowsCustomObjectIds: Bool
     private let checking: SharedQuestion<SchemaSnapshot>
     private let reading: SharedQuestion<SchemaSnapshot>
+    /// Changes of one class that come from this worker wait here rather than on connections.
+    let turns: Turns
     private var growths: [ObjectIdentifier: Growth] = [:]
 
     public init(
@@ -30,6 +32,7 @@ public final class Catalogue {
         self.allowsCustomObjectIds = allowsCustomObjectIds
         checking = SharedQuestion(loop: database.loop)
         reading = SharedQuestion(loop: database.loop)
+        turns = Turns(loop: database.loop)
     }
 
     // MARK: reading
@@ -68,13 +71,19 @@ public final class Catalogue {
     /// The cached schema, while nobody can have changed it unheard.
     private var known: SchemaSnapshot? { database.isListening ? cache.current : nil }
 
+    /// A class with its indexes, as `CatalogueCoding` reads them; `s` is its row.
+    static let entry = """
+        json_build_object('class', s."schema", 'indexes', (
+            SELECT json_agg(json_build_array(i."name", i."definition", i."relation", i."isUnique", i."fields") ORDER BY i."id")
+            FROM "_Index" i WHERE i."className" = s."className" AND i."name" IS NOT NULL))
+        """
     // A version belongs to one change only: the set of them tells the state.
     private static let readFingerprint = Statement(
         "SELECT coalesce(bit_xor(hashint8extended(version, 0)), 0) FROM \"_SCHEMA\"")
     private static let readAll = Statement(
         """
         SELECT s."className", s.version, hashint8extended(s.version, 0),
-            CASE WHEN known.version IS DISTINCT FROM s.version THEN s."schema" END
+            CASE WHEN known.version IS DISTINCT FROM s.version THEN \(entry) END
         FROM "_SCHEMA" s
         LEFT JOIN unnest($1::text[], $2::bigint[]) AS known ("className", version) ON known."className" = s."className"
         """)

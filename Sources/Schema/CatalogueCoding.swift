@@ -1,18 +1,20 @@
 import Wire
 
-/// How a class stands in the catalogue: `{"fields": {…}, "permissions": {…} or absent, "indexes": {…}}`.
+/// How a class stands in the catalogue: `{"fields": {…}, "permissions": {…} or absent}`; and its indexes as they are
+/// read with it: `[[name, definition, relation, isUnique, [field, …]], …]`.
 enum CatalogueCoding {
     static func encode(_ schema: ClassSchema) -> JSON {
         var object = JSONObject([("fields", .object(schema.fieldsShown))])
         if let given = schema.permissions.given { object["permissions"] = .object(given) }
-        if !schema.indexes.isEmpty { object["indexes"] = .object(schema.indexes) }
         return .object(object)
     }
 
     static func decode(
         _ json: JSON, name: String, version: Int64, stamp: Int64, serverProtectedFields: JSONObject?
     ) throws -> ClassSchema {
-        guard case .object(let object) = json, case .object(let definitions)? = object["fields"] else {
+        guard case .object(let entry) = json, case .object(let object)? = entry["class"],
+            case .object(let definitions)? = object["fields"]
+        else {
             throw ParseError(1, "The catalogue's entry of \(name) cannot be read.")
         }
         var fields: [String: ClassSchema.Field] = [:]
@@ -25,16 +27,32 @@ enum CatalogueCoding {
         }
         var permissions: JSONObject?
         if case .object(let given)? = object["permissions"] { permissions = given }
-        var indexes = JSONObject()
-        if case .object(let given)? = object["indexes"] { indexes = given }
+        var indexes: [ClassIndex] = []
+        if case .array(let rows)? = entry["indexes"] { indexes = rows.compactMap(index) }
         return ClassSchema(
             name: name, version: version, stamp: stamp, fields: fields,
             permissions: ClassPermissions(given: permissions, serverProtectedFields: serverProtectedFields),
             indexes: indexes)
     }
+
+    private static func index(_ row: JSON) -> ClassIndex? {
+        guard case .array(let row) = row, row.count == 5, let name = row[0].string, let relation = row[2].string,
+            case .array(let fields) = row[4]
+        else { return nil }
+        return ClassIndex(
+            name: name, definition: row[1], relation: relation, isUnique: row[3] == .bool(true),
+            fields: fields.compactMap(\.string))
+    }
 }
 
 extension ClassSchema {
+    /// The indexes as the schema API shows them, with the entry that dashboards know from MongoDB.
+    public var indexesShown: JSONObject {
+        guard !indexes.isEmpty else { return JSONObject() }
+        return JSONObject(
+            [("_id_", .object(JSONObject([("_id", .number(1))])))] + indexes.map { ($0.name, $0.definition) })
+    }
+
     /// The fields as the schema API shows them.
     public var fieldsShown: JSONObject {
         JSONObject(fields.sorted { $0.key < $1.key }.map { ($0.key, .object(FieldDefinition.json($0.value))) })

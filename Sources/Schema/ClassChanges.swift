@@ -14,7 +14,8 @@ extension Catalogue {
     public func ensure(
         _ className: String, fields: [String: FieldType], in transaction: Transaction? = nil
     ) async throws -> SchemaSnapshot {
-        try await change(className, in: transaction) { existing, transaction in
+        let isDone = { (schema: ClassSchema) in fields.allSatisfy { schema.fields[$0.key]?.type == $0.value } }
+        return try await change(className, in: transaction, unless: isDone) { existing, _ in
             var all = existing?.fields ?? DefaultFields.of(className).mapValues { ClassSchema.Field($0) }
             var added: [(String, ClassSchema.Field)] = []
             for (name, type) in fields.sorted(by: { $0.key < $1.key }) {
@@ -29,16 +30,15 @@ extension Catalogue {
             if existing != nil, added.isEmpty { return .nothing }
             try CatalogueChecks.notTooMany(className, all)
             try CatalogueChecks.oneGeoPoint(className, all, added: added.map(\.0))
-            if existing == nil {
-                try CatalogueChecks.isNoJoinTable(className)
-                try await transaction.createTable(className, all)
-            } else {
-                try await transaction.addColumns(className, added)
+            if existing == nil { try CatalogueChecks.isNoJoinTable(className) }
+            let schema = ClassSchema(name: className, fields: all, permissions: existing?.permissions ?? .open)
+            return .becomes(schema) { ddl in
+                if existing == nil {
+                    try await ddl.createTable(className, all)
+                } else {
+                    try await ddl.addColumns(className, added)
+                }
             }
-            return .becomes(
-                ClassSchema(
-                    name: className, fields: all, permissions: existing?.permissions ?? .open,
-                    indexes: existing?.indexes ?? JSONObject()))
         }
     }
 
@@ -47,7 +47,7 @@ extension Catalogue {
         _ className: String, _ request: SchemaRequest, in transaction: Transaction? = nil
     ) async throws -> ClassSchema {
         try Names.checkClass(className)
-        let changed = try await change(className, in: transaction) { existing, transaction in
+        let changed = try await change(className, in: transaction) { existing, _ in
             guard existing == nil else { throw ParseError(103, "Class \(className) already exists.") }
             try CatalogueChecks.isNoJoinTable(className)
             var fields = DefaultFields.of(className).mapValues { ClassSchema.Field($0) }
@@ -60,13 +60,14 @@ extension Catalogue {
             if let given = request.permissions {
                 try PermissionsCheck.check(given, fields: fields, objectIdIsCustom: allowsCustomObjectIds)
             }
-            try await transaction.createTable(className, fields)
-            let indexes = try await transaction.changeIndexes(
-                className, fields, existing: JSONObject(), request.indexes)
-            return .becomes(
-                ClassSchema(
-                    name: className, fields: fields, permissions: ClassPermissions(given: request.permissions),
-                    indexes: indexes))
+            let indexes = try IndexChange(className, fields, existing: [], request.indexes)
+            let schema = ClassSchema(
+                name: className, fields: fields, permissions: ClassPermissions(given: request.permissions))
+            let all = fields
+            return .becomes(schema) { ddl in
+                try await ddl.createTable(className, all)
+                try await indexes.make(className, ddl)
+            }
         }
         return try find(className, in: changed)
     }
@@ -75,7 +76,7 @@ extension Catalogue {
     public func update(
         _ className: String, _ request: SchemaRequest, in transaction: Transaction? = nil
     ) async throws -> ClassSchema {
-        let changed = try await change(className, in: transaction) { existing, transaction in
+        let changed = try await change(className, in: transaction) { existing, _ in
             guard let existing else { throw ParseError(103, "Class \(className) does not exist.") }
             var fields = existing.fields
             var added: [(String, ClassSchema.Field)] = []
@@ -114,12 +115,15 @@ extension Catalogue {
                 try PermissionsCheck.check(given, fields: fields, objectIdIsCustom: allowsCustomObjectIds)
                 permissions = ClassPermissions(given: given)
             }
-            try await transaction.dropColumns(className, deleted)
-            try await transaction.addColumns(className, added)
-            let indexes = try await transaction.changeIndexes(
-                className, fields, existing: existing.indexes, request.indexes)
-            return .becomes(
-                ClassSchema(name: className, fields: fields, permissions: permissions, indexes: indexes))
+            let indexes = try IndexChange(className, fields, existing: existing.indexes, request.indexes)
+            let schema = ClassSchema(name: className, fields: fields, permissions: permissions)
+            guard !added.isEmpty || !deleted.isEmpty || !request.indexes.isEmpty else { return .becomes(schema) }
+            let (columns, gone) = (added, deleted)
+            return .becomes(schema) { ddl in
+                try await ddl.dropColumns(className, gone)
+                try await ddl.addColumns(className, columns)
+                try await indexes.make(className, ddl)
+            }
         }
         return try find(className, in: changed)
     }
@@ -135,8 +139,9 @@ extension Catalogue {
             guard DefaultFields.byClass[className] == nil else {
                 throw ParseError(103, "Class \(className) belongs to the server and cannot be deleted.")
             }
-            try await transaction.dropTable(existing)
-            return .disappears
+            // First without a lock that would stop the class: a refusal costs nobody anything.
+            try await SchemaTransaction(transaction).checkEmpty(className)
+            return .disappears { ddl in try await ddl.dropTable(existing) }
         }
     }
 

@@ -10,8 +10,8 @@ public final class ClassSchema: Sendable {
     /// All fields but the hidden ones, the default fields included.
     public let fields: [String: Field]
     public let permissions: ClassPermissions
-    /// Index name → {field: direction}, as the schema API shows them.
-    public let indexes: JSONObject
+    /// The indexes that were asked for, whether they are built already or not.
+    public let indexes: [ClassIndex]
     /// The fields that have a column, in a stable order: default fields first, then by name.
     public let columns: [Column]
     /// The Relation fields, with each one's member name as it is written.
@@ -21,16 +21,13 @@ public final class ClassSchema: Sendable {
     /// The fields that no object may lack.
     public let requiredFields: [String]
 
-    public convenience init(
-        name: String, fields: [String: Field], permissions: ClassPermissions, indexes: JSONObject
-    ) {
-        self.init(
-            name: name, version: 0, stamp: 0, fields: fields, permissions: permissions, indexes: indexes)
+    public convenience init(name: String, fields: [String: Field], permissions: ClassPermissions) {
+        self.init(name: name, version: 0, stamp: 0, fields: fields, permissions: permissions, indexes: [])
     }
 
     init(
         name: String, version: Int64, stamp: Int64, fields: [String: Field], permissions: ClassPermissions,
-        indexes: JSONObject
+        indexes: [ClassIndex]
     ) {
         self.name = name
         self.version = version
@@ -52,9 +49,9 @@ public final class ClassSchema: Sendable {
         requiredFields = fields.filter(\.value.required).map(\.key).sorted()
     }
 
-    func with(version: Int64, stamp: Int64) -> ClassSchema {
-        ClassSchema(
-            name: name, version: version, stamp: stamp, fields: fields, permissions: permissions, indexes: indexes)
+    /// The fields of an index that PostgreSQL names in an error; nil where it is none that was asked for.
+    public func fields(ofIndex relation: String) -> [String]? {
+        indexes.first { $0.relation == relation }?.fields
     }
 
     /// The fields that every row has; `columns` leaves them out.

@@ -2,12 +2,15 @@ import Synchronization
 
 /// The schema as all workers of this process share it.
 ///
-/// It is right while `isCurrent`: nothing newer is known to exist. Each class has a version that only grows, so that
-/// what is heard twice, of others' changes or of one's own, costs nothing the second time.
+/// It is right while nothing newer is known to exist. Each class has a version that only grows, so that what is heard
+/// twice, of others' changes or of one's own, in whichever order, costs nothing the second time.
 public final class SchemaCache: Sendable {
     private struct State {
         var snapshot = SchemaSnapshot.empty
-        var isCurrent = false
+        /// Classes of which a newer version is known to exist.
+        var outdated: [String: Int64] = [:]
+        /// Anything may have changed.
+        var isUncertain = true
         /// Counts what makes an answer that is still on its way too old to be kept.
         var generation: UInt64 = 0
     }
@@ -17,7 +20,15 @@ public final class SchemaCache: Sendable {
     public init() {}
 
     /// The schema as last read; nil when a newer one is known to exist.
-    var current: SchemaSnapshot? { state.withLock { $0.isCurrent ? $0.snapshot : nil } }
+    var current: SchemaSnapshot? {
+        state.withLock { $0.isUncertain || !$0.outdated.isEmpty ? nil : $0.snapshot }
+    }
+
+    /// The fields of an index that PostgreSQL names in an error, by its table's name and its own; nil where it is none
+    /// that was asked for. What was read last will do.
+    public func fields(ofIndex relation: String, table: String) -> [String]? {
+        state.withLock { $0.snapshot }[table]?.fields(ofIndex: relation)
+    }
 
     /// Where a reading begins: what is known already, and what `install` wants to hear.
     var beginning: (known: SchemaSnapshot, generation: UInt64) {
@@ -28,7 +39,7 @@ public final class SchemaCache: Sendable {
     func heard(of className: String, version: Int64) {
         state.withLock { state in
             guard (state.snapshot[className]?.version ?? -1) < version else { return }
-            state.isCurrent = false
+            state.outdated[className] = max(version, state.outdated[className] ?? version)
             state.generation += 1
         }
     }
@@ -36,7 +47,7 @@ public final class SchemaCache: Sendable {
     /// Changes may have gone unheard: what was read before can't be relied on.
     func missedSome() {
         state.withLock { state in
-            state.isCurrent = false
+            state.isUncertain = true
             state.generation += 1
         }
     }
@@ -46,7 +57,8 @@ public final class SchemaCache: Sendable {
         state.withLock { state in
             guard state.generation == generation else { return }
             state.snapshot = snapshot
-            state.isCurrent = true
+            state.isUncertain = false
+            state.outdated = [:]
         }
     }
 
@@ -57,15 +69,15 @@ public final class SchemaCache: Sendable {
             // A reading under way may have begun before the commit.
             state.generation += 1
             for change in changes {
-                switch (state.snapshot[change.className], change.schema) {
-                case (let known?, let schema?):
-                    if known.version < schema.version { state.snapshot = state.snapshot.replacing([change]) }
-                case (let known?, nil):
-                    if known.version < change.version { state.snapshot = state.snapshot.replacing([change]) }
-                case (nil, nil): break
-                case (nil, _?):
-                    // It may have been deleted again by now: only the database knows.
-                    state.isCurrent = false
+                guard let known = state.snapshot[change.className] else {
+                    // What was made may have been deleted again by now: only the database knows.
+                    if change.schema != nil { state.isUncertain = true }
+                    continue
+                }
+                guard known.version < change.version else { continue }
+                state.snapshot = state.snapshot.replacing([change])
+                if let heard = state.outdated[change.className], heard <= change.version {
+                    state.outdated[change.className] = nil
                 }
             }
         }

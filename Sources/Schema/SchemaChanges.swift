@@ -5,18 +5,24 @@ import Wire
 /// How a class is changed: in short attempts, so that whoever reads or writes it meanwhile never queues behind a change
 /// that itself waits for a long read.
 extension Catalogue {
-    /// How long an attempt waits for a lock. All who come meanwhile wait behind it, so this bounds their pause.
-    static let lockTimeout = "60ms"
-    /// How long attempts go on, in nanoseconds. Shorter within a caller's transaction, which holds locks of its own
+    /// How long an attempt waits for a lock that stops a class. All who come meanwhile wait behind it, so this bounds
+    /// their pause.
+    private static let shortWait = "60ms"
+    /// How long one waits for what stops no reader or writer; more than `deadlock_timeout`, after which a vacuum gives way.
+    private static let longWait = "1500ms"
+    /// How long all of it may take, in nanoseconds. Shorter within a caller's transaction, which holds locks of its own
     /// that others may wait for.
     private static let patience: UInt64 = 4_000_000_000
     private static let patienceInTransaction: UInt64 = 2_000_000_000
 
-    /// What a change makes of a class.
+    typealias DDL = (SchemaTransaction) async throws -> Void
+
+    /// What a change makes of a class, and the DDL that it takes. The DDL may run several times, each time after what
+    /// it did before was undone.
     enum Outcome {
         case nothing
-        case becomes(ClassSchema)
-        case disappears
+        case becomes(ClassSchema, DDL? = nil)
+        case disappears(DDL)
     }
 
     private static let lock = Statement(
@@ -24,95 +30,136 @@ extension Catalogue {
         "SELECT pg_advisory_xact_lock(hashtextextended($1, 7522544566771344236))")
     private static let readOne = Statement(
         """
-        SELECT version, hashint8extended(version, 0), "schema" FROM "_SCHEMA" WHERE "className" = $1
+        SELECT s.version, hashint8extended(s.version, 0), \(entry) FROM "_SCHEMA" s WHERE s."className" = $1
         """)
     private static let store = Statement(
         """
         INSERT INTO "_SCHEMA" ("className", "schema") VALUES ($1, $2::jsonb)
         ON CONFLICT ("className") DO UPDATE SET "schema" = excluded."schema", version = excluded.version
-        RETURNING version, hashint8extended(version, 0)
         """)
     private static let forget = Statement(
         "DELETE FROM \"_SCHEMA\" WHERE \"className\" = $1 RETURNING nextval('\"_SCHEMA_CHANGES\"')")
-    private static let shortenWaits = Statement(
+    private static let usualWait = Statement("SELECT current_setting('lock_timeout')")
+    private static let setWait = Statement("SELECT set_config('lock_timeout', $1, true)")
+    private static let interruptBuilder = Statement(
         """
-        WITH old AS MATERIALIZED (SELECT current_setting('lock_timeout') AS value)
-        SELECT value, set_config('lock_timeout', '\(lockTimeout)', true) FROM old
+        SELECT pg_cancel_backend(i."builder") FROM "_Index" i JOIN pg_locks l ON l.pid = i."builder"
+        WHERE i."className" = $1 AND i."state" = 'building' AND i."tries" < \(IndexBuilder.yields)
+            AND l.relation = to_regclass($2) AND l.mode = 'ShareUpdateExclusiveLock' AND l.granted
         """)
-    private static let lengthenWaits = Statement("SELECT set_config('lock_timeout', $1, true)")
 
     /// Changes one class so that no other change of it overlaps; answers the schema then.
     ///
     /// With a transaction, everything happens in it and is undone with it, and the answer is for the caller alone until
-    /// `committed(_:)`. `body` gets the class as it is (nil: there is none); it may be called again, its statements
-    /// undone.
+    /// `committed(_:)`. `plan` gets the class as it is (nil: there is none). Where another change of the class comes
+    /// first and leaves it as `isDone` wants it, nothing is begun.
     ///
     /// Throws 503 when others hold the class's locks for too long.
     func change(
-        _ className: String, in transaction: Transaction?,
-        _ body: (ClassSchema?, SchemaTransaction) async throws -> Outcome
+        _ className: String, in transaction: Transaction?, unless isDone: (ClassSchema) -> Bool = { _ in false },
+        _ plan: (ClassSchema?, Transaction) async throws -> Outcome
     ) async throws -> SchemaSnapshot {
         if let transaction {
-            let change = try await attempts(className, Catalogue.patienceInTransaction) {
-                try await transaction.savepoint { try await attempt(className, transaction, body) }
+            let deadline = Loop.monotonicNow() + Catalogue.patienceInTransaction
+            let usual = try await transaction.execute(Catalogue.usualWait, []).string(0, 0)
+            let change = try await transaction.savepoint {
+                let change = try await perform(className, transaction, deadline, plan)
+                _ = try await transaction.execute(Catalogue.setWait, [.text(usual)])
+                return change
             }
             if let change { record(change, in: transaction) }
             return try await snapshot(in: transaction)
         }
-        let change = try await attempts(className, Catalogue.patience) {
-            try await database.transaction { try await attempt(className, $0, body) }
+        let deadline = Loop.monotonicNow() + Catalogue.patience
+        let isNeedless = { try await self.snapshot()[className].map(isDone) ?? false }
+        let turn = try await turns.take(className, until: deadline, unless: isNeedless) {
+            try await database.transaction { try await perform(className, $0, deadline, plan) }
         }
-        if let change { cache.apply([change]) }
+        switch turn {
+        case .taken(let change): if let change { cache.apply([change]) }
+        case .needless: break
+        case .late: throw busy(className)
+        }
         return try await snapshot()
     }
 
-    private func attempts<Result>(
-        _ className: String, _ patience: UInt64, _ attempt: () async throws -> Result
-    ) async throws -> Result {
-        let deadline = Loop.monotonicNow() + patience
+    private func busy(_ className: String) -> ParseError {
+        ParseError(
+            1, "The class \(className) is busy and cannot be changed now. Try again in a moment.", status: 503,
+            retryAfter: 1)
+    }
+
+    private func perform(
+        _ className: String, _ transaction: Transaction, _ deadline: UInt64,
+        _ plan: (ClassSchema?, Transaction) async throws -> Outcome
+    ) async throws -> SchemaChange? {
+        let now = Loop.monotonicNow()
+        try await setWait("\(deadline > now + 1_000_000 ? (deadline - now) / 1_000_000 : 1)ms", transaction)
+        do { _ = try await transaction.execute(Catalogue.lock, [.text(className)]) } catch let error as PostgresError
+            where isLostRace(error)
+        { throw busy(className) }
+        let existing = try await find(className, in: transaction)
+        switch try await plan(existing, transaction) {
+        case .nothing:
+            return existing.map { SchemaChange(className: className, version: $0.version, schema: $0) }
+        case .becomes(let schema, let ddl):
+            if let ddl { try await run(ddl, className, isThere: existing != nil, transaction, deadline) }
+            let encoded = CatalogueCoding.encode(schema).bytes
+            _ = try await transaction.execute(Catalogue.store, [.text(className), .utf8(encoded)])
+            guard let stored = try await find(className, in: transaction) else { throw busy(className) }
+            try await tell(className, stored.version, transaction)
+            return SchemaChange(className: className, version: stored.version, schema: stored)
+        case .disappears(let ddl):
+            try await run(ddl, className, isThere: true, transaction, deadline)
+            let version = try await transaction.execute(Catalogue.forget, [.text(className)]).int(0, 0)
+            try await tell(className, version, transaction)
+            return SchemaChange(className: className, version: version, schema: nil)
+        }
+    }
+
+    private func run(
+        _ ddl: DDL, _ className: String, isThere: Bool, _ transaction: Transaction, _ deadline: UInt64
+    ) async throws {
+        if isThere { try await holdOff(className, transaction) }
+        try await setWait(Catalogue.shortWait, transaction)
         while true {
-            do { return try await attempt() } catch let error as PostgresError where isLostRace(error) {
+            do {
+                try await transaction.savepoint { try await ddl(SchemaTransaction(transaction)) }
+                // All commits that tell something wait for one another, whatever they tell.
+                return try await setWait(Catalogue.longWait, transaction)
+            } catch let error as PostgresError where isLostRace(error) {
                 let pause = UInt64.random(in: 20_000_000...150_000_000)
-                guard Loop.monotonicNow() + pause < deadline else {
-                    throw ParseError(
-                        1, "The class \(className) is busy and cannot be changed now. Try again in a moment.",
-                        status: 503, retryAfter: 1)
-                }
+                guard Loop.monotonicNow() + pause < deadline else { throw busy(className) }
                 try await database.loop.sleep(nanoseconds: pause)
             }
         }
+    }
+
+    /// Makes vacuums and index builders of the class give way and stay away. Neither readers nor writers are stopped,
+    /// so there is time: a vacuum gives way only to who has waited for a second.
+    private func holdOff(_ className: String, _ transaction: Transaction) async throws {
+        let hold = Statement("LOCK TABLE \(quoted(className)) IN SHARE UPDATE EXCLUSIVE MODE")
+        try await setWait(Catalogue.shortWait, transaction)
+        do {
+            _ = try await transaction.savepoint { try await transaction.execute(hold) }
+        } catch let error as PostgresError where isLostRace(error) {
+            _ = try await database.read(
+                Catalogue.interruptBuilder, [.text(className), .text(quoted(className))])
+            try await setWait(Catalogue.longWait, transaction)
+            do {
+                _ = try await transaction.savepoint { try await transaction.execute(hold) }
+            } catch let error as PostgresError where isLostRace(error) { throw busy(className) }
+        }
+    }
+
+    private func setWait(_ wait: String, _ transaction: Transaction) async throws {
+        _ = try await transaction.execute(Catalogue.setWait, [.text(wait)])
     }
 
     private func isLostRace(_ error: PostgresError) -> Bool {
         if error.sqlState == "55P03" || error.isRetryableConflict { return true }
         // Two changes at once made PostgreSQL choose one name for two things; the next time it chooses another.
         return error.isUniqueViolation && error.table?.hasPrefix("pg_") == true
-    }
-
-    private func attempt(
-        _ className: String, _ transaction: Transaction,
-        _ body: (ClassSchema?, SchemaTransaction) async throws -> Outcome
-    ) async throws -> SchemaChange? {
-        let usual = try await transaction.execute(Catalogue.shortenWaits, []).string(0, 0)
-        _ = try await transaction.execute(Catalogue.lock, [.text(className)])
-        let existing = try await find(className, in: transaction)
-        let change: SchemaChange?
-        switch try await body(existing, SchemaTransaction(transaction)) {
-        case .nothing:
-            change = existing.map { SchemaChange(className: className, version: $0.version, schema: $0) }
-        case .becomes(let schema):
-            let encoded = CatalogueCoding.encode(schema).bytes
-            let rows = try await transaction.execute(Catalogue.store, [.text(className), .utf8(encoded)])
-            let stored = schema.with(version: rows.int(0, 0), stamp: rows.int(0, 1))
-            change = SchemaChange(className: className, version: stored.version, schema: stored)
-            try await tell(className, stored.version, transaction)
-        case .disappears:
-            let version = try await transaction.execute(Catalogue.forget, [.text(className)]).int(0, 0)
-            change = SchemaChange(className: className, version: version, schema: nil)
-            try await tell(className, version, transaction)
-        }
-        _ = try await transaction.execute(Catalogue.lengthenWaits, [.text(usual)])
-        return change
     }
 
     private func tell(_ className: String, _ version: Int64, _ transaction: Transaction) async throws {

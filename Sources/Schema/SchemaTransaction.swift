@@ -1,13 +1,19 @@
 import Postgres
 import Wire
 
-/// The DDL of one change of the schema.
+/// The DDL of one change of the schema, within one attempt at it.
 struct SchemaTransaction {
-    private let transaction: Transaction
+    /// A table up to this size, in bytes, gets an index within the change that asks for it: some 10,000 objects, a few
+    /// hundredths of a second. A larger one's is left to the index builder.
+    static let smallTable: Int64 = 4 << 20
+
+    let transaction: Transaction
 
     init(_ transaction: Transaction) { self.transaction = transaction }
 
     private func run(_ sql: String) async throws { _ = try await transaction.execute(Statement(sql), []) }
+
+    // MARK: tables and columns
 
     func createTable(_ className: String, _ fields: [String: ClassSchema.Field]) async throws {
         let table = quoted(className)
@@ -29,47 +35,66 @@ struct SchemaTransaction {
     }
 
     func addColumns(_ className: String, _ fields: [(String, ClassSchema.Field)]) async throws {
-        let table = quoted(className)
+        let columns = fields.compactMap { name, field in
+            field.type.columnType.map { "ADD COLUMN \(quoted(name)) \($0)" }
+        }
+        if !columns.isEmpty {
+            do {
+                try await run("ALTER TABLE \(quoted(className)) \(columns.joined(separator: ", "))")
+            } catch let error as PostgresError where error.sqlState == "54011" {
+                throw ParseError(
+                    105,
+                    "The class \(className) cannot get another field: PostgreSQL keeps those that were deleted, and "
+                        + "has room for 1600 in all.")
+            }
+        }
         for (name, field) in fields {
-            if case .relation = field.type {
-                try await createJoinTable(field: name, of: className)
-                continue
-            }
-            guard let type = field.type.columnType else { continue }
-            try await run("ALTER TABLE \(table) ADD COLUMN \(quoted(name)) \(type)")
-            switch field.type {
-            case .pointer: try await run("CREATE INDEX ON \(table) (\(quoted(name)))")
-            case .geoPoint: try await run("CREATE INDEX ON \(table) USING gist (\(quoted(name)))")
-            default: break
-            }
+            if case .relation = field.type { try await createJoinTable(field: name, of: className) }
+            if let plan = IndexPlan(field: name, field.type, of: className) { try await addIndex(plan, className) }
         }
     }
 
     func dropColumns(_ className: String, _ fields: [(String, ClassSchema.Field)]) async throws {
+        guard !fields.isEmpty else { return }
+        _ = try await transaction.execute(
+            SchemaTransaction.forgetFields, [.text(className), .textArray(fields.map(\.0))])
+        var columns: [String] = []
         for (name, field) in fields {
             if case .relation = field.type {
                 try await run("DROP TABLE IF EXISTS \(quoted(ClassSchema.joinTable(field: name, of: className)))")
             } else {
-                try await run("ALTER TABLE \(quoted(className)) DROP COLUMN \(quoted(name))")
+                columns.append("DROP COLUMN \(quoted(name))")
             }
         }
+        if !columns.isEmpty {
+            try await run("ALTER TABLE \(quoted(className)) \(columns.joined(separator: ", "))")
+        }
+    }
+
+    /// Throws 255 while there are objects.
+    func checkEmpty(_ className: String) async throws {
+        // A large class need not be counted to be refused.
+        let count = try await transaction.execute(
+            Statement("SELECT count(*) FROM (SELECT FROM \(quoted(className)) LIMIT 1000) AS first"), []
+        ).int(0, 0)
+        guard count > 0 else { return }
+        throw ParseError(
+            255,
+            "Class \(className) is not empty, contains \(count)\(count == 1000 ? " or more" : "") objects, "
+                + "cannot drop schema.")
     }
 
     func dropTable(_ schema: ClassSchema) async throws {
         let table = quoted(schema.name)
         // Nobody may add an object between the look and the drop.
         try await run("LOCK TABLE \(table) IN ACCESS EXCLUSIVE MODE")
-        let rows = try await transaction.execute(Statement("SELECT count(*) FROM \(table)"), [])
-        let count = rows.int(0, 0)
-        guard count == 0 else {
-            throw ParseError(
-                255, "Class \(schema.name) is not empty, contains \(count) objects, cannot drop schema.")
+        try await checkEmpty(schema.name)
+        for relation in schema.relations {
+            try await run(
+                "DROP TABLE IF EXISTS \(quoted(ClassSchema.joinTable(field: relation.name, of: schema.name)))")
         }
-        try await dropColumns(
-            schema.name,
-            schema.fields.filter { if case .relation = $0.value.type { true } else { false } }
-                .map { ($0.key, $0.value) })
         try await run("DROP TABLE \(table)")
+        _ = try await transaction.execute(SchemaTransaction.forgetClass, [.text(schema.name)])
     }
 
     private func createJoinTable(field: String, of className: String) async throws {
@@ -92,51 +117,52 @@ struct SchemaTransaction {
         try await run("CREATE INDEX ON \(table) (\"relatedId\", \"owningId\")")
     }
 
-    /// Makes and drops indexes; answers those that the class has then.
-    func changeIndexes(
-        _ className: String, _ fields: [String: ClassSchema.Field], existing: JSONObject, _ request: JSONObject
-    ) async throws -> JSONObject {
-        var indexes = existing
-        for (name, definition) in request.members {
-            guard case .object(let keys) = definition else {
-                throw ParseError(102, "Index \(name) must be an object of fields and directions.")
-            }
-            if keys["__op"] == .string("Delete") {
-                guard indexes[name] != nil else {
-                    throw ParseError(102, "Index \(name) does not exist, cannot delete.")
+    // MARK: indexes
+
+    private static let forgetFields = Statement(
+        "DELETE FROM \"_Index\" WHERE \"className\" = $1 AND \"fields\" && $2::text[]")
+    private static let forgetClass = Statement("DELETE FROM \"_Index\" WHERE \"className\" = $1")
+    private static let forgetIndex = Statement("DELETE FROM \"_Index\" WHERE \"relation\" = $1")
+    private static let size = Statement("SELECT pg_relation_size(to_regclass($1))")
+    private static let record = Statement(
+        """
+        INSERT INTO "_Index" ("className", "name", "definition", "relation", "isUnique", "recipe", "fields", "state",
+            "reason")
+        VALUES ($1, $2, $3::json, $4, $5::bool, $6, $7::text[], $8, $9)
+        """)
+
+    /// Makes an index: at once in a small table, else by telling the builder to.
+    func addIndex(_ plan: IndexPlan, _ className: String) async throws {
+        var state = "building"
+        var reason: String?
+        if try await transaction.execute(SchemaTransaction.size, [.text(quoted(className))]).int(0, 0)
+            <= SchemaTransaction.smallTable
+        {
+            do {
+                try await transaction.savepoint {
+                    try await run(
+                        "CREATE \(plan.isUnique ? "UNIQUE " : "")INDEX \(quoted(plan.relation)) "
+                            + "ON \(quoted(className)) \(plan.recipe)")
                 }
-                try await run("DROP INDEX IF EXISTS \(quoted(indexName(name, className)))")
-                indexes[name] = nil
-                continue
+                state = "valid"
+            } catch let error as PostgresError {
+                guard let why = IndexBuilder.reason(error, fields: plan.fields) else { throw error }
+                (state, reason) = ("failed", why)
             }
-            guard indexes[name] == nil else { throw ParseError(102, "Index \(name) exists, cannot update.") }
-            var columns: [String] = []
-            for (key, direction) in keys.members {
-                guard fields[key] != nil, key != "ACL" || fields[key]?.hasColumn == true else {
-                    throw ParseError(102, "Field \(key) does not exist, cannot add index.")
-                }
-                columns.append(quoted(key) + (direction == .number(-1) ? " DESC" : ""))
-            }
-            guard !columns.isEmpty else { throw ParseError(102, "Index \(name) names no field.") }
-            try await run(
-                "CREATE INDEX \(quoted(indexName(name, className))) ON \(quoted(className)) "
-                    + "(\(columns.joined(separator: ", ")))")
-            indexes[name] = definition
+        } else {
+            try await transaction.notify(channel: IndexBuilder.channel)
         }
-        // As dashboards know it from MongoDB: the primary key's own entry appears with the first change.
-        if !existing.isEmpty, !request.isEmpty, indexes["_id_"] == nil {
-            indexes["_id_"] = .object(JSONObject([("_id", .number(1))]))
-        }
-        return indexes
+        _ = try await transaction.execute(
+            SchemaTransaction.record,
+            [
+                .text(className), plan.name.map { .text($0) } ?? .null,
+                plan.definition.map { .utf8($0.bytes) } ?? .null, .text(plan.relation), .bool(plan.isUnique),
+                .text(plan.recipe), .textArray(plan.fields), .text(state), reason.map { .text($0) } ?? .null,
+            ])
     }
 
-    /// Index names are global in PostgreSQL, per class in Parse: the class goes into the name, shortened by a digest
-    /// where it would be cut.
-    private func indexName(_ name: String, _ className: String) -> String {
-        let full = "\(className).\(name)"
-        guard full.utf8.count > Names.maximumBytes else { return full }
-        var digest: UInt64 = 0xcbf2_9ce4_8422_2325
-        for byte in full.utf8 { digest = (digest ^ UInt64(byte)) &* 0x100_0000_01b3 }
-        return String(decoding: full.utf8.prefix(46), as: UTF8.self).filter(\.isASCII) + "." + String(digest, radix: 36)
+    func dropIndex(_ index: ClassIndex) async throws {
+        _ = try await transaction.execute(SchemaTransaction.forgetIndex, [.text(index.relation)])
+        try await run("DROP INDEX IF EXISTS \(quoted(index.relation))")
     }
 }

@@ -13,7 +13,7 @@ final class API {
     let accounts: Accounts
     let store: Store
     let routes: RouteTable
-    let errors = ErrorAnswer()
+    let errors: ErrorAnswer
     private let identification: Identification
     private let cors: CORS
 
@@ -21,6 +21,7 @@ final class API {
         self.options = options
         self.accounts = accounts
         self.store = accounts.store
+        errors = ErrorAnswer(schema: accounts.store.catalogue.cache)
         self.routes = routes
         identification = Identification(options: options)
         cors = CORS(options)

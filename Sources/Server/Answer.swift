@@ -1,6 +1,7 @@
 import Core
 import HTTP
 import Postgres
+import Schema
 import Wire
 
 /// What a route answers.
@@ -75,6 +76,9 @@ struct Answer {
 
 /// Errors become HTTP here, and nowhere else.
 struct ErrorAnswer {
+    /// Knows which fields an index is of.
+    let schema: SchemaCache
+
     func answer(_ error: any Error) -> (Answer, isDefect: Bool) {
         let (error, isDefect) = parseError(error)
         var members = JSONObject()
@@ -105,6 +109,12 @@ struct ErrorAnswer {
         }
     }
 
+    /// The fields of the index that stood in the way; their values stay unsaid.
+    private func fields(_ error: PostgresError) -> [String]? {
+        guard let table = error.table, let index = error.constraint else { return nil }
+        return schema.fields(ofIndex: index, table: table)
+    }
+
     private func map(_ error: PostgresError) -> (ParseError, Bool) {
         switch error.kind {
         case .parameter:
@@ -118,7 +128,8 @@ struct ErrorAnswer {
         }
         switch error.sqlState {
         case "23505":
-            return (ParseError(137, "A duplicate value for a field with unique values was provided"), false)
+            let fields = fields(error).map { " (\($0.joined(separator: ", ")))" } ?? ""
+            return (ParseError(137, "A duplicate value for a field with unique values was provided\(fields)"), false)
         case "2201B": return (ParseError(102, "The regular expression cannot be read."), false)
         case "HP111": return (ParseError(111, "schema mismatch: \(error.message)"), false)
         case "22003", "22P03", "22008":
@@ -127,6 +138,11 @@ struct ErrorAnswer {
         case "57014":
             return (
                 ParseError(102, "The query took too long and was stopped. Ask for less, or add an index."), false
+            )
+        case "54000" where error.constraint != nil:
+            let fields = fields(error)?.joined(separator: ", ") ?? "a field"
+            return (
+                ParseError(111, "A value of \(fields) is too long for its index, which takes about 2,700 bytes."), false
             )
         case "54000", "54001", "54011", "54023", "53400", "2202E":
             return (ParseError(102, "The query is too large. Ask for less at once."), false)

@@ -73,6 +73,7 @@ final class Node: Sendable {
             loop.keep(signals)
             self.listener.start(on: loop)
             self.tidy(loop)
+            if let service = loop.first(WorkerService.self) { service.buildIndexes(self.database) }
         }
     }
 

@@ -6,12 +6,13 @@ import Wire
 extension API {
     func schemas(_ request: Request) async throws -> Answer {
         let all = try await request.operation.schema().classes.values.sorted { $0.name < $1.name }
-        return Answer(json: ["results": .array(all.map { .object(shown($0)) })])
+        let progress = try await store.catalogue.indexProgress { try await request.operation.read($0, $1) }
+        return Answer(json: ["results": .array(all.map { .object(shown($0, progress[$0.name])) })])
     }
 
     func schema(_ name: String, _ request: Request) async throws -> Answer {
         guard let schema = try await request.operation.schema()[name] else { throw noClass(name) }
-        return Answer(json: .object(shown(schema)))
+        return Answer(json: .object(try await shown(schema, request)))
     }
 
     func createSchema(_ pathName: String?, _ request: Request) async throws -> Answer {
@@ -19,7 +20,7 @@ extension API {
         let schema = try await store.changeSchema(in: request.operation) {
             try await $0.create(name, try schemaRequest(request.body), in: $1)
         }
-        var answer = shown(schema)
+        var answer = try await shown(schema, request)
         // The primary key's index appears only when the class is read again.
         if case .object(var indexes)? = answer["indexes"] {
             indexes["_id_"] = nil
@@ -33,7 +34,7 @@ extension API {
         let schema = try await store.changeSchema(in: request.operation) {
             try await $0.update(name, try schemaRequest(request.body), in: $1)
         }
-        return Answer(json: .object(shown(schema)))
+        return Answer(json: .object(try await shown(schema, request)))
     }
 
     func deleteSchema(_ name: String, _ request: Request) async throws -> Answer {
@@ -65,12 +66,33 @@ extension API {
             indexes: try object("indexes") ?? JSONObject())
     }
 
-    private func shown(_ schema: ClassSchema) -> JSONObject {
+    private func shown(_ schema: ClassSchema, _ request: Request) async throws -> JSONObject {
+        guard !schema.indexes.isEmpty else { return shown(schema, nil) }
+        let progress = try await store.catalogue.indexProgress(of: schema.name) {
+            try await request.operation.read($0, $1)
+        }
+        return shown(schema, progress[schema.name])
+    }
+
+    /// As the reference shows a class; beside its indexes, while some are not there yet, how far those are:
+    /// `"indexStates": {"por_votos": {"state": "building", "phase": "…", "done": 0.4}}`, or `"failed"` and a `reason`.
+    private func shown(_ schema: ClassSchema, _ progress: [IndexProgress]?) -> JSONObject {
         var object = JSONObject([
             ("className", .string(schema.name)), ("fields", .object(schema.fieldsShown)),
             ("classLevelPermissions", .object(schema.permissions.shown)),
         ])
-        if !schema.indexes.isEmpty { object["indexes"] = .object(schema.indexes) }
+        if !schema.indexes.isEmpty { object["indexes"] = .object(schema.indexesShown) }
+        if let progress {
+            object["indexStates"] = .object(
+                JSONObject(
+                    progress.map { index in
+                        var state = JSONObject([("state", .string(index.state))])
+                        if let reason = index.reason { state["reason"] = .string(reason) }
+                        if let phase = index.phase { state["phase"] = .string(phase) }
+                        if let done = index.done { state["done"] = .number(done) }
+                        return (index.name, .object(state))
+                    }))
+        }
         return object
     }
 

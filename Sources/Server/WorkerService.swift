@@ -2,6 +2,7 @@ import Core
 import HTTP
 import Options
 import Postgres
+import Schema
 import Wire
 
 /// What one worker serves with.
@@ -9,6 +10,7 @@ final class WorkerService {
     private let database: Database
     private let api: API
     private let server: HTTPServer
+    private var builder: IndexBuilder?
 
     init(loop: Loop, node: Node) throws {
         let database = node.makeDatabase(loop)
@@ -30,6 +32,13 @@ final class WorkerService {
         try await api.store.catalogue.reload()
     }
 
+    /// Begins to build the indexes that are asked for. Called on one worker.
+    func buildIndexes(_ configuration: DatabaseConfiguration) {
+        let builder = IndexBuilder(loop: database.loop, configuration: configuration)
+        builder.start(notifications: database)
+        self.builder = builder
+    }
+
     func reload(_ tls: TLS) throws { try server.reload(tls: tls) }
 
     /// Forgets what no longer has to be remembered. Called now and then, on one worker.
@@ -37,6 +46,7 @@ final class WorkerService {
 
     func drain(atMost patience: UInt64) async {
         server.stopAccepting()
+        await builder?.stop()
         await server.drain(atMost: patience)
         server.stop()
         await database.close()

@@ -212,12 +212,6 @@ import Wire
         }
         await worker.stop()
     }
-
-    private func withCatalogue(_ body: @Sendable (Catalogue, Database) async throws -> Void) async throws {
-        try await TestDatabase.make(template: .catalogue).withDatabase { _, database in
-            try await body(Catalogue(database: database, cache: SchemaCache()), database)
-        }
-    }
 }
 
 let insertStatement: Statement =

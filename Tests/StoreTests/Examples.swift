@@ -25,7 +25,7 @@ enum Forum {
         var all = DefaultFields.of(name).mapValues { ClassSchema.Field($0) }
         for (field, type) in fields { all[field] = ClassSchema.Field(type) }
         let given = try permissions.map(object)
-        return ClassSchema(name: name, fields: all, permissions: ClassPermissions(given: given), indexes: JSONObject())
+        return ClassSchema(name: name, fields: all, permissions: ClassPermissions(given: given))
     }
 
     static func object(_ text: String) throws -> JSONObject { try JSONParser.parse(text).object ?? JSONObject() }
