@@ -14,7 +14,13 @@ extension Catalogue {
     public func ensure(
         _ className: String, fields: [String: FieldType], in transaction: Transaction? = nil
     ) async throws -> SchemaSnapshot {
-        let isDone = { (schema: ClassSchema) in fields.allSatisfy { schema.fields[$0.key]?.type == $0.value } }
+        let isDone = { (schema: ClassSchema) throws -> Bool in
+            try fields.allSatisfy { name, type in
+                guard let field = schema.fields[name] else { return false }
+                guard field.type == type else { throw SchemaMismatch.error(className, name, field.type, type) }
+                return true
+            }
+        }
         return try await change(className, in: transaction, unless: isDone) { existing, _ in
             var all = existing?.fields ?? DefaultFields.of(className).mapValues { ClassSchema.Field($0) }
             var added: [(String, ClassSchema.Field)] = []

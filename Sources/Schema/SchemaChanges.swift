@@ -52,11 +52,11 @@ extension Catalogue {
     ///
     /// With a transaction, everything happens in it and is undone with it, and the answer is for the caller alone until
     /// `committed(_:)`. `plan` gets the class as it is (nil: there is none). Where another change of the class comes
-    /// first and leaves it as `isDone` wants it, nothing is begun.
+    /// first and leaves it as `isDone` wants it, or so that `isDone` throws, nothing is begun.
     ///
     /// Throws 503 when others hold the class's locks for too long.
     func change(
-        _ className: String, in transaction: Transaction?, unless isDone: (ClassSchema) -> Bool = { _ in false },
+        _ className: String, in transaction: Transaction?, unless isDone: (ClassSchema) throws -> Bool = { _ in false },
         _ plan: (ClassSchema?, Transaction) async throws -> Outcome
     ) async throws -> SchemaSnapshot {
         if let transaction {
@@ -71,7 +71,7 @@ extension Catalogue {
             return try await snapshot(in: transaction)
         }
         let deadline = Loop.monotonicNow() + Catalogue.patience
-        let isNeedless = { try await self.snapshot()[className].map(isDone) ?? false }
+        let isNeedless = { try await self.snapshot()[className].map { try isDone($0) } ?? false }
         let turn = try await turns.take(className, until: deadline, unless: isNeedless) {
             try await database.transaction { try await perform(className, $0, deadline, plan) }
         }
