@@ -57,6 +57,7 @@ extension API {
         part.arguments = match.arguments
         part.parameters = parameters
         part.body = body
+        part.operation = request.operation.part()
         return (match.route, part)
     }
 
@@ -78,7 +79,7 @@ extension API {
             var answers: [Answer] = []
             for (route, request) in requests {
                 var request = request
-                request.operation = operation
+                request.operation = operation.part()
                 answers.append(try await run(route, request))
             }
             return answers

@@ -1,3 +1,4 @@
+import Core
 import Postgres
 import Schema
 import Wire
@@ -50,6 +51,12 @@ public final class Operation {
 
     public var isInTransaction: Bool { scope != nil }
 
+    /// One of several that a batch asks for, in the same transaction: what its hooks make of the context is its own.
+    public func part() -> Operation {
+        Operation(
+            store, as: viewer, request: request, context: context, scope: scope, depth: depth, hashes: hashes)
+    }
+
     /// An operation that this one calls for, in the same transaction, by another viewer perhaps.
     ///
     /// - Throws: 141 past `maximumDepth`: a hook that calls itself again and again.
@@ -71,7 +78,7 @@ public final class Operation {
         if scope != nil { return try await body(self) }
         var scope: TransactionScope?
         let result = try await store.database.transaction { transaction in
-            let new = TransactionScope(transaction)
+            let new = TransactionScope(transaction, timeLimit: store.options.transactionTimeLimit)
             scope = new
             let operation = Operation(
                 store, as: viewer, request: request, context: context, scope: new, depth: depth, hashes: hashes)
@@ -105,6 +112,7 @@ public final class Operation {
 
     /// Runs a statement that changes something.
     func write(_ statement: Statement, _ parameters: [Parameter]) async throws -> Rows {
+        try scope?.checkTime()
         if let scope { return try await scope.transaction.execute(statement, parameters) }
         return try await store.database.write(statement, parameters)
     }
@@ -121,6 +129,7 @@ public final class Operation {
 
 extension Operation: StatementReader {
     public func read(_ statement: Statement, _ parameters: [Parameter]) async throws -> Rows {
+        try scope?.checkTime()
         if let scope { return try await scope.transaction.execute(statement, parameters) }
         return try await store.database.read(statement, parameters)
     }
@@ -131,7 +140,22 @@ final class TransactionScope {
     let transaction: Transaction
     var afterCommit: [() async -> Void] = []
 
-    init(_ transaction: Transaction) { self.transaction = transaction }
+    /// On the monotonic clock, in nanoseconds; what has not been sent by then is not sent any more.
+    private let deadline: UInt64
+    private let timeLimit: Double
+
+    init(_ transaction: Transaction, timeLimit: Double) {
+        self.transaction = transaction
+        self.timeLimit = timeLimit
+        deadline = Loop.monotonicNow() &+ UInt64(timeLimit * 1e9)
+    }
+
+    /// - Throws: 102 when the transaction has taken its time: others wait for what it has locked.
+    func checkTime() throws(ParseError) {
+        guard Loop.monotonicNow() > deadline else { return }
+        throw ParseError(
+            102, "The transaction took longer than \(Int(timeLimit)) s, so it was undone. Do less in one of them.")
+    }
 
     /// Called once the transaction stands.
     fileprivate func committed(_ store: Store) async {

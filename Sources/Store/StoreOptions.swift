@@ -18,6 +18,8 @@ public struct StoreOptions: Sendable {
     public var saveAnswersShowProtectedFields = false
     /// New users are readable by themselves alone.
     public var usersArePrivate = true
+    /// Seconds that a transaction may go on; then its next statement is refused and it is undone.
+    public var transactionTimeLimit = 60.0
     /// What stands before a file's name in its URL: `https://…/files/APPID/`.
     public var fileURLPrefix = ""
 

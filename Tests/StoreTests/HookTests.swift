@@ -189,4 +189,65 @@ import Wire
             #expect((error as? ParseError)?.code == 125)
         }
     }
+
+    @Test func aTransactionPastItsTimeIsUndone() async throws {
+        try await TestDatabase.make(template: .migrated).withDatabase { _, database in
+            var options = StoreOptions()
+            options.transactionTimeLimit = 0.05
+            let store = try Stage(database, options).store
+            _ = try await store.catalogue.create("Temas", SchemaRequest())
+            let error = await failure(of: {
+                try await store.operation(as: .master).inTransaction { operation in
+                    _ = try await store.create("Temas", JSONObject(), in: operation)
+                    _ = try await operation.read(Statement("SELECT pg_sleep(0.1)"), [])
+                    _ = try await store.create("Temas", JSONObject(), in: operation)
+                }
+            })
+            #expect((error as? ParseError)?.code == 102)
+            let left = try await database.read("SELECT FROM \"Temas\"").count
+            #expect(left == 0)
+        }
+    }
+
+    /// Another node takes a field away between the look at the class and the statement: the class is read again.
+    @Test func aFieldThatVanishesUnderAWriteIsMadeAgain() async throws {
+        let hook = Hook("takes away", on: "Temas", .beforeSave) { write in
+            let store = write.operation.store
+            guard try await store.catalogue.snapshot()["Temas"]?.fields["votos"] != nil else { return }
+            let other = Catalogue(database: store.database, cache: SchemaCache())
+            _ = try await other.update("Temas", SchemaRequest(fields: JSONObject([("votos", ["__op": "Delete"])])))
+        }
+        try await HookTests.withStore([hook]) { store in
+            let made = try await store.create(
+                "Temas", JSONObject([("titulo", "x"), ("votos", 3)]), in: store.operation(as: .master))
+            let rows = try await store.database.read("SELECT \"votos\" FROM \"Temas\"")
+            #expect(rows.count == 1 && rows.double(0, 0) == 3)
+            #expect(made.kind == .create)
+        }
+    }
+
+    @Test func theReadOnlyKeyWritesNothingWhicheverWayItComes() async throws {
+        try await HookTests.withStore([]) { store in
+            let made = try await store.create("Temas", JSONObject([("titulo", "x")]), in: store.operation(as: .master))
+            let operation = store.operation(as: Viewer(key: .readOnlyMaster))
+            var codes: [Int?] = []
+            func attempt(_ body: () async throws -> Void) async {
+                do {
+                    try await body()
+                    codes.append(nil)
+                } catch { codes.append((error as? ParseError)?.code) }
+            }
+            await attempt { _ = try await store.create("Temas", JSONObject(), in: operation) }
+            await attempt {
+                _ = try await store.update(
+                    "Temas", objectId: made.objectId, JSONObject([("titulo", "y")]), in: operation)
+            }
+            await attempt { try await store.delete("Temas", objectId: made.objectId, in: operation) }
+            await attempt { try await store.purge("Temas", in: operation) }
+            await attempt { try await store.changeSchema(in: operation) { try await $0.delete("Temas", in: $1) } }
+            #expect(codes == [119, 119, 119, 119, 119])
+            let titles = try await HookTests.titles(store)
+            #expect(titles == ["x"])
+        }
+    }
 }

@@ -26,12 +26,12 @@ final class Stage {
     let accounts: Accounts
     private var installed: [String] = []
 
-    init(_ database: Database) throws {
+    init(_ database: Database, _ options: StoreOptions = StoreOptions()) throws {
         let catalogue = Catalogue(
             database: database, cache: SchemaCache(), serverProtectedFields: ["_User": JSONObject([("*", ["email"])])])
         let viewers = ViewerCache()
         store = Store(
-            catalogue: catalogue, database: database, options: StoreOptions(), denylist: try KeywordDenylist(),
+            catalogue: catalogue, database: database, options: options, denylist: try KeywordDenylist(),
             hooks: Hooks(AccountOptions().rules)
         ) { _, payload in viewers.forget(payload) }
         accounts = Accounts(store: store, options: AccountOptions(), cache: viewers)
