@@ -304,22 +304,19 @@ public enum OptionTable {
             "cacheTTL", \.cacheTTL,
             "Milliseconds that roles and sessions are kept without asking again; Hermes drops them once they change",
             in: .atLeast(0), .notEffective),
+        Option("schema.definitions", \.schema.definitions, "Classes to make at the start, with their permissions"),
         Option(
-            "schema.definitions", \.schema.definitions, "Classes to make at the start, with their permissions",
-            .refused(without: "make the classes and set their permissions through `/schemas`")),
-        Option("schema.strict", \.schema.strict, "Whether classes that are not defined are removed", .notEffective),
+            "schema.strict", \.schema.strict,
+            "Whether the log tells of classes and fields that are there and not defined"),
         Option(
-            "schema.deleteExtraFields", \.schema.deleteExtraFields, "Whether fields that are not defined are removed",
-            .notEffective),
+            "schema.deleteExtraFields", \.schema.deleteExtraFields,
+            "Whether fields that a definition lacks are deleted with their values"),
         Option(
             "schema.recreateModifiedFields", \.schema.recreateModifiedFields,
-            "Whether a field of another type is made anew", .notEffective),
+            "Whether a field of another type than defined is deleted with its values and made anew"),
+        Option("schema.lockSchemas", \.schema.lockSchemas, "Whether `/schemas` refuses changes"),
         Option(
-            "schema.lockSchemas", \.schema.lockSchemas, "Whether `/schemas` refuses changes",
-            .refused(without: "`/schemas` takes changes from who has the master key")),
-        Option(
-            "schema.keepUnknownIndexes", \.schema.keepUnknownIndexes, "Whether indexes that are not defined stay",
-            .notEffective),
+            "schema.keepUnknownIndexes", \.schema.keepUnknownIndexes, "Whether indexes that a definition lacks stay"),
     ]
 
     static let sessions: [Option] = [

@@ -38,7 +38,7 @@ extension Catalogue {
             try CatalogueChecks.oneGeoPoint(className, all, added: added.map(\.0))
             if existing == nil { try CatalogueChecks.isNoJoinTable(className) }
             let schema = ClassSchema(name: className, fields: all, permissions: existing?.permissions ?? .open)
-            return .becomes(schema) { ddl in
+            return .becomes(schema, alters: existing != nil) { ddl in
                 if existing == nil {
                     try await ddl.createTable(className, all)
                 } else {
@@ -125,7 +125,9 @@ extension Catalogue {
             let schema = ClassSchema(name: className, fields: fields, permissions: permissions)
             guard !added.isEmpty || !deleted.isEmpty || !request.indexes.isEmpty else { return .becomes(schema) }
             let (columns, gone) = (added, deleted)
-            return .becomes(schema) { ddl in
+            // A further index of a large class need not wait for the one that is being built.
+            let alters = !added.isEmpty || !deleted.isEmpty || !indexes.dropped.isEmpty
+            return .becomes(schema, alters: alters) { ddl in
                 try await ddl.dropColumns(className, gone)
                 try await ddl.addColumns(className, columns)
                 try await indexes.make(className, ddl)

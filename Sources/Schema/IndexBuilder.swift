@@ -28,6 +28,8 @@ public final class IndexBuilder {
         var configuration = configuration
         configuration.ownedLimit = 1
         configuration.statementTimeout = .zero
+        // One core is enough for what nobody waits for; the others are for requests.
+        configuration.settings["max_parallel_maintenance_workers"] = "0"
         configuration.applicationName = "hermes index builder"
         database = Database(loop: loop, configuration: configuration)
         self.poll = poll

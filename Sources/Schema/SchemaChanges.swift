@@ -18,10 +18,10 @@ extension Catalogue {
     typealias DDL = (SchemaTransaction) async throws -> Void
 
     /// What a change makes of a class, and the DDL that it takes. The DDL may run several times, each time after what
-    /// it did before was undone.
+    /// it did before was undone. `alters`: it changes or drops what is in the table already.
     enum Outcome {
         case nothing
-        case becomes(ClassSchema, DDL? = nil)
+        case becomes(ClassSchema, alters: Bool = false, DDL? = nil)
         case disappears(DDL)
     }
 
@@ -102,15 +102,15 @@ extension Catalogue {
         switch try await plan(existing, transaction) {
         case .nothing:
             return existing.map { SchemaChange(className: className, version: $0.version, schema: $0) }
-        case .becomes(let schema, let ddl):
-            if let ddl { try await run(ddl, className, isThere: existing != nil, transaction, deadline) }
+        case .becomes(let schema, let alters, let ddl):
+            if let ddl { try await run(ddl, className, alters: alters, transaction, deadline) }
             let encoded = CatalogueCoding.encode(schema).bytes
             _ = try await transaction.execute(Catalogue.store, [.text(className), .utf8(encoded)])
             guard let stored = try await find(className, in: transaction) else { throw busy(className) }
             try await tell(className, stored.version, transaction)
             return SchemaChange(className: className, version: stored.version, schema: stored)
         case .disappears(let ddl):
-            try await run(ddl, className, isThere: true, transaction, deadline)
+            try await run(ddl, className, alters: true, transaction, deadline)
             let version = try await transaction.execute(Catalogue.forget, [.text(className)]).int(0, 0)
             try await tell(className, version, transaction)
             return SchemaChange(className: className, version: version, schema: nil)
@@ -118,9 +118,9 @@ extension Catalogue {
     }
 
     private func run(
-        _ ddl: DDL, _ className: String, isThere: Bool, _ transaction: Transaction, _ deadline: UInt64
+        _ ddl: DDL, _ className: String, alters: Bool, _ transaction: Transaction, _ deadline: UInt64
     ) async throws {
-        if isThere { try await holdOff(className, transaction) }
+        if alters { try await holdOff(className, transaction) }
         try await setWait(Catalogue.shortWait, transaction)
         while true {
             do {

@@ -51,9 +51,27 @@ final class Node: Sendable {
             defer { loop.spawn { await database.close() } }
             let made = try await Migrator().run(database)
             if !made.isEmpty { Log.shared.info("migrated the database", ["migrations": .int(made.count)]) }
+            try await self.defineSchemas(database)
             let version = try await database.read("SELECT current_setting('server_version')").string(0, 0)
             return String(version.prefix { $0 != " " })
         }
+    }
+
+    /// Makes the classes that the configuration defines.
+    private func defineSchemas(_ database: Database) async throws {
+        let given = options.schema
+        do {
+            var defined = try DefinedSchemas(given.definitions)
+            defined.isStrict = given.strict
+            defined.deletesExtraFields = given.deleteExtraFields
+            defined.recreatesModifiedFields = given.recreateModifiedFields
+            defined.keepsUnknownIndexes = given.keepUnknownIndexes
+            guard !defined.isEmpty else { return }
+            let catalogue = Catalogue(
+                database: database, cache: schema, serverProtectedFields: options.serverProtectedFields,
+                allowsCustomObjectIds: options.allowCustomObjectId)
+            try await catalogue.apply(defined)
+        } catch let error as ParseError { throw OptionFault("schema.definitions: \(error.message)") }
     }
 
     /// Starts each worker's service, then listens.

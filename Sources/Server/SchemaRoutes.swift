@@ -16,6 +16,7 @@ extension API {
     }
 
     func createSchema(_ pathName: String?, _ request: Request) async throws -> Answer {
+        try checkUnlocked()
         let name = try className(pathName, request.body)
         let schema = try await store.changeSchema(in: request.operation) {
             try await $0.create(name, try schemaRequest(request.body), in: $1)
@@ -30,6 +31,7 @@ extension API {
     }
 
     func updateSchema(_ name: String, _ request: Request) async throws -> Answer {
+        try checkUnlocked()
         if let other = request.body["className"], other != .string(name) { throw mismatch(other, name) }
         let schema = try await store.changeSchema(in: request.operation) {
             try await $0.update(name, try schemaRequest(request.body), in: $1)
@@ -38,8 +40,15 @@ extension API {
     }
 
     func deleteSchema(_ name: String, _ request: Request) async throws -> Answer {
+        try checkUnlocked()
         try await store.changeSchema(in: request.operation) { try await $0.delete(name, in: $1) }
         return .empty
+    }
+
+    /// Where the configuration has the last word, it has the only one.
+    private func checkUnlocked() throws(ParseError) {
+        guard options.schema.lockSchemas else { return }
+        throw ParseError(119, "Cannot perform this operation when schemas options is used.")
     }
 
     private func className(_ pathName: String?, _ body: JSONObject) throws(ParseError) -> String {

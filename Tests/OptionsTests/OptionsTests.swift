@@ -94,7 +94,6 @@ import Wire
             #"{"passwordPolicy": {"doNotAllowUsername": true}}"#, #"{"passwordPolicy": {"maxPasswordAge": 90}}"#,
             #"{"passwordPolicy": {"maxPasswordHistory": 3}}"#, #"{"preventLoginWithUnverifiedEmail": true}"#,
             #"{"preventSignupWithUnverifiedEmail": true}"#, #"{"encryptionKey": "k"}"#,
-            #"{"schema": {"lockSchemas": true}}"#, #"{"schema": {"definitions": [{"className": "Temas"}]}}"#,
         ])
     func anOptionThatProtectsAndDoesNothingRefusesTheStart(_ json: String) {
         #expect(fault(json)?.contains("protects, but does nothing") == true)

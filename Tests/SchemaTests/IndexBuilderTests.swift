@@ -140,6 +140,11 @@ import Wire
                     loop.spawn { await builder.buildAll() }
                     let isWaiting = try await eventually(loop) { try await invalid(database) == 1 }
                     #expect(isWaiting)
+                    // A further index does not disturb it.
+                    _ = try await catalogue.update(
+                        "Temas", SchemaRequest(indexes: ["por_titulo": ["titulo": 1]]))
+                    let undisturbed = try await database.read("SELECT max(\"tries\")::int8 FROM \"_Index\"").int(0, 0)
+                    #expect(undisturbed == 0)
                     let schema = try await catalogue.ensure("Temas", fields: ["nuevo": .number])
                     #expect(schema["Temas"]?.fields["nuevo"] != nil)
                     // An index that is deleted while it is being built leaves nothing either.
