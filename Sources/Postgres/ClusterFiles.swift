@@ -123,16 +123,37 @@ struct ClusterFiles: Sendable {
 
     func removeSocketFolder(_ folder: String) { if folder.hasPrefix("/tmp/") { rmdir(folder) } }
 
-    /// Opens the log for PostgreSQL; one that has grown past 10 MB becomes `postgres.log.1`.
+    /// Opens the log for PostgreSQL.
     func openLog() throws -> Int32 {
-        var information = stat()
-        if stat(log, &information) == 0, information.st_size > 10 << 20 { rename(log, log + ".1") }
         let descriptor = open(log, O_WRONLY | O_CREAT | O_APPEND | Int32(O_CLOEXEC), 0o640)
         guard descriptor >= 0 else {
             throw PrivateCluster.Failure("\(log) can't be written: \(String(cString: strerror(errno))).")
         }
         return descriptor
     }
+
+    /// A log that has grown past `limit` bytes is copied to `postgres.log.1` and emptied: the server's processes keep
+    /// its descriptor, and write at its end, wherever that is. What they write within the last instant of the copy is
+    /// lost.
+    func rotateLog(_ limit: Int) {
+        var information = stat()
+        guard stat(log, &information) == 0, information.st_size > limit else { return }
+        let from = open(log, O_RDWR | Int32(O_CLOEXEC))
+        let to = open(log + ".new", O_WRONLY | O_CREAT | O_TRUNC | Int32(O_CLOEXEC), 0o640)
+        defer { for descriptor in [from, to] where descriptor >= 0 { close(descriptor) } }
+        guard from >= 0, to >= 0 else { return }
+        while true {
+            let count = sendfile(to, from, nil, 1 << 20)
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { return }
+            if count == 0 { break }
+        }
+        ftruncate(from, 0)
+        rename(log + ".new", log + ".1")
+    }
+
+    /// The last line of the log.
+    var lastLine: String { lastWords.split(separator: "\n").last.map(String.init) ?? "" }
 
     /// The last lines of the log, to show with a failure.
     var lastWords: String {

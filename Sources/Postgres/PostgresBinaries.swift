@@ -5,21 +5,36 @@ public struct PostgresBinaries: Sendable, Hashable {
     public let folder: String
     public let majorVersion: Int
 
-    /// The folder given; else the newest under /usr/lib/postgresql (Debian), else the first on PATH.
-    public static func find(folder: String? = nil) throws -> PostgresBinaries {
+    /// The folder given; else under /usr/lib/postgresql (Debian) the version asked for, or the newest where none is;
+    /// else the first on PATH.
+    ///
+    /// - Parameter majorVersion: To which version the data belongs. No other one is taken.
+    public static func find(folder: String? = nil, majorVersion: Int? = nil) throws -> PostgresBinaries {
+        try find(folder: folder, majorVersion: majorVersion, debian: "/usr/lib/postgresql")
+    }
+
+    static func find(folder: String?, majorVersion: Int?, debian: String) throws -> PostgresBinaries {
         if let folder { return try PostgresBinaries(folder: folder) }
-        let debian = "/usr/lib/postgresql"
         let versions = entries(debian).compactMap { Int($0) }.sorted(by: >)
-        for version in versions where isProgram("\(debian)/\(version)/bin/postgres") {
+        for version in versions
+        where version == majorVersion ?? version && isProgram("\(debian)/\(version)/bin/postgres") {
             return try PostgresBinaries(folder: "\(debian)/\(version)/bin")
         }
         let path = getenv("PATH").map { String(cString: $0) } ?? ""
         for folder in path.split(separator: ":") where isProgram("\(folder)/postgres") && isProgram("\(folder)/initdb")
         {
-            return try PostgresBinaries(folder: String(folder))
+            let found = try PostgresBinaries(folder: String(folder))
+            if found.majorVersion == majorVersion ?? found.majorVersion { return found }
+        }
+        if let majorVersion {
+            throw ChildProcess.Failure(
+                description:
+                    "The data belongs to PostgreSQL \(majorVersion), whose programs are neither under \(debian) "
+                    + "nor on PATH. Install them (apt install postgresql-\(majorVersion)), or move the data with "
+                    + "pg_upgrade.")
         }
         throw ChildProcess.Failure(
-            description: "No PostgreSQL server was found under /usr/lib/postgresql or on PATH. Install it "
+            description: "No PostgreSQL server was found under \(debian) or on PATH. Install it "
                 + "(apt install postgresql), name its bin folder, or give the URL of a running one.")
     }
 

@@ -5,7 +5,7 @@ import Glibc
 /// that only its owner may enter, started again when it ends unasked, stopped with the program (killed or not).
 ///
 /// Layout under the data folder: `postgres/` (the cluster), `postgres.log` (what PostgreSQL logs), `socket/`,
-/// `cluster.lock` (held while in use). Durability is as PostgreSQL ships it unless `isDurable` is false.
+/// `cluster.lock` (held while in use). The log tells of the server, not of statements and their data. Durability is as PostgreSQL ships it unless `isDurable` is false.
 /// Its calls block (starting takes a second the first time, 0.1 s later): call them before the workers start.
 public final class PrivateCluster: Sendable {
     public struct Options: Sendable {
@@ -19,8 +19,13 @@ public final class PrivateCluster: Sendable {
         public var settings: [String: String] = [:]
         /// False only for tests: acknowledged writes may then be lost when the machine fails.
         public var isDurable = true
-        /// How long to wait until it accepts connections; recovery after a crash may take long.
+        /// How long to wait until the server says that it is starting. From then on there is no limit: recovery after
+        /// a crash takes as long as it takes.
         public var startLimitSeconds = 120.0
+        /// Called every ten seconds of a start that takes long, with the seconds so far and the last line of the log.
+        public var onSlowStart: @Sendable (_ seconds: Int, _ lastLine: String) -> Void = { _, _ in }
+        /// Bytes from which on `postgres.log` becomes `postgres.log.1`.
+        public var logLimit = 10 << 20
         /// Called with the exit code, on a thread of its own, when the server ended unasked and is about to be started
         /// again.
         public var onUnexpectedEnd: @Sendable (Int32) -> Void = { _ in }
@@ -45,9 +50,13 @@ public final class PrivateCluster: Sendable {
 
     private init(_ options: Options) throws {
         self.options = options
-        binaries = try PostgresBinaries.find(folder: options.binaries)
         let runner = try Runner(systemUser: options.systemUser)
         files = try ClusterFiles(dataFolder: options.dataFolder, runner: runner)
+        do {
+            binaries = try PostgresBinaries.find(folder: options.binaries, majorVersion: files.majorVersion)
+        } catch let failure as ChildProcess.Failure {
+            throw Failure("\(files.cluster): \(failure)")
+        }
         lock = try FolderLock(path: files.lock, folder: files.dataFolder)
         try Self.initialize(files, binaries, runner)
         socketFolder = try files.makeSocketFolder()
@@ -62,7 +71,9 @@ public final class PrivateCluster: Sendable {
         func quoted(_ value: String) -> String {
             "'" + value.flatMap { "'\\".contains($0) ? ["\\", $0] : [$0] } + "'"
         }
-        return "host=\(quoted(socketFolder)) port=5432 user=postgres dbname=\(quoted(database))"
+        // Errors of statements come here anyway, and may carry the values of a row: they are not for the server's log.
+        return "host=\(quoted(socketFolder)) port=5432 user=postgres dbname=\(quoted(database)) "
+            + "options='-c log_min_messages=fatal'"
     }
 
     /// The postmaster's process.

@@ -14,6 +14,7 @@ final class ServerProcess: Sendable {
         var child: ChildProcess?
         var wasReady = false
         var isStopping = false
+        var watchesLog = false
     }
 
     init(
@@ -33,6 +34,7 @@ final class ServerProcess: Sendable {
 
     func start() throws {
         try stopOrphan()
+        watchLog()
         // After kill -9 of the postmaster its children need a moment to notice; until then a new one refuses.
         var attempts = 0
         while true {
@@ -46,8 +48,43 @@ final class ServerProcess: Sendable {
         }
     }
 
+    /// Looks after the log's size, every few seconds, until the server is stopped.
+    private func watchLog() {
+        let isFirst = state.withLock { state in
+            defer { state.watchesLog = true }
+            return !state.watchesLog
+        }
+        guard isFirst else { return }
+        let (files, limit) = (files, options.logLimit)
+        var thread = pthread_t()
+        let watch = Unmanaged.passRetained(
+            LogWatch { [weak self] in
+                guard let self, !state.withLock({ $0.isStopping }) else { return false }
+                files.rotateLog(limit)
+                return true
+            })
+        let result = pthread_create(
+            &thread, nil,
+            { argument in
+                guard let argument else { return nil }
+                let watch = Unmanaged<LogWatch>.fromOpaque(argument).takeRetainedValue()
+                while watch.look() { sleep(2) }
+                return nil
+            }, watch.toOpaque())
+        if result == 0 { pthread_detach(thread) } else { watch.release() }
+    }
+
+    /// What the thread that watches the log does; false ends it.
+    private final class LogWatch: Sendable {
+        let look: @Sendable () -> Bool
+        init(_ look: @escaping @Sendable () -> Bool) { self.look = look }
+    }
+
     private func startOnce() throws -> Bool {
-        var settings = options.settings
+        var settings = [
+            // What the log must not tell: the text of statements, and details, which quote rows.
+            "log_min_error_statement": "panic", "log_error_verbosity": "terse",
+        ].merging(options.settings) { _, given in given }
         settings["listen_addresses"] = ""
         settings["unix_socket_directories"] = socketFolder
         settings["unix_socket_permissions"] = "0700"
@@ -70,28 +107,39 @@ final class ServerProcess: Sendable {
                 onExit: { [weak self] exitCode in self?.ended(exitCode) })
         }
         state.withLock { $0.child = started }
-        var left = Int(options.startLimitSeconds * 200)
-        while left > 0 {
-            if started.exitCode != nil { return false }
-            if isReady(started.processID) {
+        var milliseconds = 0
+        var silence = 0
+        while started.exitCode == nil {
+            switch status(started.processID) {
+            case "ready"?:
                 state.withLock { $0.wasReady = true }
                 return true
+            // Recovery, perhaps; it says so itself as long as it lives.
+            case .some: silence = 0
+            case nil: silence += 5
             }
-            left -= 1
+            if Double(silence) > options.startLimitSeconds * 1000 {
+                stop()
+                throw PrivateCluster.Failure(
+                    "PostgreSQL said nothing for \(Int(options.startLimitSeconds)) s. The end of \(files.log):\n"
+                        + files.lastWords)
+            }
+            milliseconds += 5
+            if milliseconds % 10_000 == 0 { options.onSlowStart(milliseconds / 1000, files.lastLine) }
             usleep(5000)
         }
-        stop()
-        throw PrivateCluster.Failure(
-            "PostgreSQL was not ready after \(Int(options.startLimitSeconds)) s. The end of \(files.log):\n"
-                + files.lastWords)
+        return false
     }
 
+    /// What the postmaster says of itself: starting, standby, ready, stopping; nil before it says anything.
+    ///
     /// postmaster.pid: process, data folder, start time, port, socket folder, address, shared memory, status
     /// (PostgreSQL's utils/pidfile.h).
-    private func isReady(_ processID: Int32) -> Bool {
+    private func status(_ processID: Int32) -> String? {
         let lines = (files.readFile(files.postmasterFile) ?? "").split(
             separator: "\n", omittingEmptySubsequences: false)
-        return lines.count >= 8 && Int32(lines[0]) == processID && lines[7].hasPrefix("ready")
+        guard lines.count >= 8, Int32(lines[0]) == processID else { return nil }
+        return String(lines[7].prefix { $0 != " " })
     }
 
     /// Called on the thread that waited for the server: one that ends unasked is started again, as often as need be.

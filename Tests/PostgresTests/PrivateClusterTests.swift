@@ -1,8 +1,10 @@
 import Core
 import Foundation
-import Postgres
+import Synchronization
 import TestSupport
 import Testing
+
+@testable import Postgres
 
 /// The server that `hermes serve` makes for itself.
 @Suite struct PrivateClusterTests {
@@ -55,6 +57,98 @@ import Testing
             } catch let error as PrivateCluster.Failure {
                 #expect(error.description.contains("belongs to PostgreSQL 12"))
             }
+        }
+    }
+
+    @Test func theProgramsOfTheDatasVersionAreTaken() async throws {
+        try await withFolder { folder in
+            for version in [15, 17] {
+                let programs = "\(folder)/\(version)/bin"
+                try FileManager.default.createDirectory(atPath: programs, withIntermediateDirectories: true)
+                for program in ["postgres", "initdb"] {
+                    try "#!/bin/sh\necho 'postgres (PostgreSQL) \(version).2'\n".write(
+                        toFile: "\(programs)/\(program)", atomically: true, encoding: .utf8)
+                    chmod("\(programs)/\(program)", 0o755)
+                }
+            }
+            let found = try await blocking {
+                try [nil, 15, 17].map {
+                    try PostgresBinaries.find(folder: nil, majorVersion: $0, debian: folder).majorVersion
+                }
+            }
+            #expect(found == [17, 15, 17])
+            do {
+                _ = try await blocking { try PostgresBinaries.find(folder: nil, majorVersion: 16, debian: folder) }
+                Issue.record("there is no version 16")
+            } catch { #expect("\(error)".contains("apt install postgresql-16")) }
+        }
+    }
+
+    @Test func recoveryMayTakeLongerThanTheLimitOfAStart() async throws {
+        try await withFolder { folder in
+            let first = try await start(folder)
+            try await blocking { first.stop() }
+            // Recovery from an archive that takes its time and has nothing.
+            let signal = folder + "/postgres/recovery.signal"
+            try "".write(toFile: signal, atomically: true, encoding: .utf8)
+            if geteuid() == 0, let user = getpwnam("postgres") {
+                chown(signal, user.pointee.pw_uid, user.pointee.pw_gid)
+            }
+            var options = durable(folder)
+            options.settings["restore_command"] = "sleep 1; false"
+            // Until it is over, nobody is let in.
+            options.settings["hot_standby"] = "off"
+            options.startLimitSeconds = 0.9
+            let settled = options
+            let second = try await blocking { try PrivateCluster.start(settled) }
+            try await blocking {
+                try second.execute("CREATE TABLE kept (id int)")
+                second.stop()
+            }
+        }
+    }
+
+    @Test func theLogTellsNothingOfARowAndStaysSmall() async throws {
+        try await withFolder { folder in
+            var options = durable(folder)
+            options.logLimit = 2000
+            // What it would have to say of other programs, which do not ask it to be silent.
+            let settled = options
+            let cluster = try await blocking { try PrivateCluster.start(settled) }
+            let log = folder + "/postgres.log"
+            let other = cluster.conninfo().replacingOccurrences(of: "-c log_min_messages=fatal", with: "")
+            try await blocking { try cluster.execute("CREATE TABLE person (email text UNIQUE)") }
+            for conninfo in [cluster.conninfo(), other] {
+                let worker = Worker(name: "test")
+                try await worker.run { _, loop in
+                    let database = Database(loop: loop, configuration: DatabaseConfiguration(conninfo))
+                    for _ in 0..<2 {
+                        _ = try? await database.write(
+                            "INSERT INTO person VALUES ($1)", [.text("ana@example.org")])
+                        _ = try? await database.run("INSERT INTO person VALUES ('eva@example.org')")
+                    }
+                    await database.close()
+                }
+                await worker.stop()
+            }
+            let text = try String(contentsOfFile: log, encoding: .utf8)
+            #expect(text.contains("duplicate key value"))
+            #expect(!text.contains("example.org"))
+            // Past its limit it moves aside, while the server goes on writing.
+            let worker = Worker(name: "test")
+            try await worker.run { _, loop in
+                let database = Database(loop: loop, configuration: DatabaseConfiguration(other))
+                let moved = try await eventually(loop) {
+                    _ = try? await database.write("SELECT 1 / 0")
+                    return access(log + ".1", R_OK) == 0
+                }
+                #expect(moved)
+                await database.close()
+            }
+            await worker.stop()
+            var information = stat()
+            #expect(stat(log, &information) == 0 && information.st_size < 200_000)
+            try await blocking { cluster.stop() }
         }
     }
 
