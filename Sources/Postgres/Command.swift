@@ -14,6 +14,12 @@ final class Command {
     /// Nobody waits for the outcome any more.
     var isAbandoned = false
 
+    /// Nanoseconds for which it was the first in flight on its connection, once it has ended there.
+    var ran: UInt64 = 0
+
+    /// It runs in a transaction that was asked to be read-only.
+    var isReadOnly = false
+
     // What the shared pool keeps of a read.
     /// When it was handed in, or moved.
     var since: UInt64 = 0
@@ -21,11 +27,19 @@ final class Command {
     var copies = 0
     /// How many times it failed, though not by its own fault.
     var failures = 0
+    /// How many times it was skipped, because of another's error.
+    var skips = 0
+    /// How many connections ended while it was running on them.
+    var kills = 0
     /// How often it was stuck behind a slow one and sent once more elsewhere.
     var moves = 0
     /// It runs for long itself, so there is no point in sending it elsewhere.
     var isSlow = false
     var isInBacklog = false
+    /// What its statement has cost so far.
+    var cost: ReadCosts.Cost?
+    /// What was added to its connection's load.
+    var estimate: Double = 0
 
     enum Outcome {
         case rows(Rows)

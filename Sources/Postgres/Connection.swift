@@ -13,13 +13,19 @@ protocol ConnectionOwner: AnyObject {
 
 /// One connection in pipeline mode: what is sent, what is awaited, which statements are prepared.
 ///
-/// It knows nothing of tasks: commands go in, outcomes go to the owner. Each command is a few steps (statements ahead
-/// of it, a Parse where needed, the statement), answered in order; the first error skips all up to the next sync.
+/// It knows nothing of tasks: commands go in, outcomes go to the owner. `Pipeline` keeps what is in flight.
 final class Connection {
     enum Phase { case connecting, settingUp, ready, closed }
 
     let loop: Loop
     let configuration: DatabaseConfiguration
+    let hosts: Hosts
+    /// Where it is being made, or was made to.
+    var host: Hosts.Candidate?
+    /// The places to try after it, how long each may take, and why the last one did not serve.
+    var candidatesLeft: ArraySlice<Hosts.Candidate> = []
+    var connectLimit: UInt64 = 0
+    var connectingError: PostgresError?
     weak var owner: (any ConnectionOwner)?
     var phase = Phase.connecting
     var handle: OpaquePointer?
@@ -34,17 +40,42 @@ final class Connection {
     /// When it last had nothing to do.
     var idleSince: UInt64
     /// Since when the first command in flight has been the first.
-    private(set) var headSince: UInt64 = 0
+    private var headSince: UInt64 = 0
     /// A result was so large that libpq's buffer should be given back.
     private(set) var isBloated = false
+    /// Why it is closed.
+    private(set) var closedBy: PostgresError?
     var cancels = CancelState()
     let buffer: ParameterBuffer
-    private var inFlight = Queue<Sent>()
+    /// What the server says outside of answers, such as why it ends the connection.
+    let notices = Notices()
+    private var pipeline = Pipeline<Sent, Rows>()
     private var prepared: PreparedStatements
-    private var hasUnsynced = false
 
-    init(loop: Loop, configuration: DatabaseConfiguration, buffer: ParameterBuffer, owner: any ConnectionOwner) {
+    /// For reads only: the server refuses writes on it.
+    let isShared: Bool
+
+    // What the shared pool keeps of a connection.
+    /// Nanoseconds that what is in flight will take, as far as is known.
+    var load: Double = 0
+    /// A read has it to itself.
+    var isTaken = false
+    /// To be closed as soon as it is idle.
+    var isOutdated = false
+
+    /// A command on its way, and the name of its prepared statement.
+    private struct Sent {
+        let command: Command
+        let name: String?
+    }
+
+    init(
+        loop: Loop, configuration: DatabaseConfiguration, hosts: Hosts, buffer: ParameterBuffer, isShared: Bool = false,
+        owner: any ConnectionOwner
+    ) {
         self.loop = loop
+        self.hosts = hosts
+        self.isShared = isShared
         self.configuration = configuration
         self.buffer = buffer
         self.owner = owner
@@ -58,29 +89,20 @@ final class Connection {
         if let handle { PQfinish(handle) }
     }
 
-    var count: Int { inFlight.count }
-    var isIdle: Bool { phase == .ready && inFlight.isEmpty && !isCopying }
+    var count: Int { pipeline.count }
+    var roundLength: Int { pipeline.roundLength }
+    var isIdle: Bool { phase == .ready && pipeline.isEmpty && !isCopying }
     var isInTransaction: Bool {
         guard let handle else { return false }
         return PQtransactionStatus(handle) != PQTRANS_IDLE
     }
-    var first: Command? { inFlight.first?.command }
-    var commandsBehindFirst: [Command] { inFlight.elements.dropFirst().map(\.command) }
+    var first: Command? { pipeline.first?.command }
+    var commands: [Command] { pipeline.requests.map(\.command) }
+    var commandsBehindFirst: [Command] { Array(commands.dropFirst()) }
+    /// Nanoseconds for which the first command in flight has been the first.
+    var headAge: UInt64 { !pipeline.isEmpty && loop.now > headSince ? loop.now - headSince : 0 }
 
     // MARK: sending
-
-    /// A command on its way.
-    private struct Sent {
-        let command: Command
-        let steps: Int
-        let parseStep: Int
-        let name: String?
-        var done = 0
-        var endsRound = false
-        var parseSucceeded = false
-        var rows: Rows?
-        var error: PostgresError?
-    }
 
     /// Sends a command and the end of its round.
     func run(_ command: Command) {
@@ -88,7 +110,7 @@ final class Connection {
         endRound()
     }
 
-    /// Puts a command into libpq's buffer. It runs, at the latest, after `endRound()`.
+    /// Puts a command into libpq's buffer. `endRound()` must follow before anything is received.
     func send(_ command: Command) {
         guard let handle, phase != .closed else {
             return command.fail(PostgresError(.connectionLost(mayHaveRun: false), "the connection is closed"))
@@ -104,7 +126,7 @@ final class Connection {
             ok = ok && PQsendQueryParams(handle, sql, 0, nil, nil, nil, nil, 1) == 1
             steps += 1
         }
-        var parseStep = -1
+        var parseStep: Int?
         var name: String?
         command.prefix.forEach(plain)
         if let statement = command.statement {
@@ -134,9 +156,8 @@ final class Connection {
             steps += 1
             buffer.shrink()
         }
-        if inFlight.isEmpty { headSince = loop.now }
-        inFlight.append(Sent(command: command, steps: steps, parseStep: parseStep, name: name))
-        hasUnsynced = true
+        if pipeline.isEmpty { headSince = Loop.monotonicNow() }
+        pipeline.append(Sent(command: command, name: name), steps: steps, parseStep: parseStep)
         guard ok else {
             return lose(PostgresError(.connectionLost(mayHaveRun: false), PostgresError.message(of: handle)))
         }
@@ -144,15 +165,13 @@ final class Connection {
 
     /// Asks the server to answer what was sent so far without waiting for the end of the round.
     func requestFlush() {
-        guard let handle, hasUnsynced else { return }
+        guard let handle, pipeline.roundLength > 0 else { return }
         PQsendFlushRequest(handle)
     }
 
     /// Ends a round: an error in it skips what follows up to here. Everything leaves for the server.
     func endRound() {
-        guard let handle, hasUnsynced, phase != .closed else { return }
-        hasUnsynced = false
-        inFlight.updateLast { $0.endsRound = true }
+        guard let handle, phase != .closed, pipeline.endRound() else { return }
         guard PQpipelineSync(handle) == 1 else {
             return lose(PostgresError(.connectionLost(mayHaveRun: true), PostgresError.message(of: handle)))
         }
@@ -192,7 +211,7 @@ final class Connection {
 
     private func takeResults() {
         var emptyAnswers = 0
-        while let handle, !inFlight.isEmpty, PQisBusy(handle) == 0 {
+        while let handle, !pipeline.isEmpty, PQisBusy(handle) == 0 {
             guard let result = PQgetResult(handle) else {
                 // One nil ends the results of each step. More mean that libpq awaits nothing, though we do.
                 emptyAnswers += 1
@@ -201,25 +220,30 @@ final class Connection {
             }
             emptyAnswers = 0
             switch PQresultStatus(result) {
-            case PGRES_TUPLES_OK, PGRES_COMMAND_OK, PGRES_EMPTY_QUERY: stepDone(result)
+            case PGRES_TUPLES_OK, PGRES_COMMAND_OK, PGRES_EMPTY_QUERY:
+                guard pipeline.awaitsLastStep else {
+                    PQclear(result)
+                    receive(.result(nil))
+                    continue
+                }
+                let rows = Rows(result)
+                if rows.memorySize > 4 << 20 { isBloated = true }
+                receive(.result(rows))
             case PGRES_PIPELINE_SYNC:
                 PQclear(result)
-                finishFirst()
+                receive(.synced)
             case PGRES_PIPELINE_ABORTED:
                 PQclear(result)
-                inFlight.updateFirst { $0.done += 1 }
-                finishFirstUnlessItEndsRound()
+                receive(.skipped)
             case PGRES_FATAL_ERROR, PGRES_NONFATAL_ERROR, PGRES_BAD_RESPONSE:
                 let error = PostgresError(result: result)
                 PQclear(result)
-                inFlight.updateFirst {
-                    // An error when all steps are done is that of the commit at the end of the round.
-                    $0.done += $0.done < $0.steps ? 1 : 0
-                    if $0.error == nil { $0.error = error }
-                }
                 // Whether what was under way took effect, such an error does not say.
-                if error.isFatal { return lose(PostgresError(.connectionLost(mayHaveRun: true), error.message)) }
-                finishFirstUnlessItEndsRound()
+                if error.isFatal {
+                    notices.fatal = error
+                    return lose(PostgresError(.connectionLost(mayHaveRun: true), error.message))
+                }
+                receive(.failed(error))
             default:
                 PQclear(result)
                 lose(PostgresError(.parameter, "COPY and replication have calls of their own"))
@@ -227,56 +251,31 @@ final class Connection {
         }
     }
 
-    private func stepDone(_ result: OpaquePointer) {
-        guard let sent = inFlight.first else { return PQclear(result) }
-        if sent.done == sent.steps - 1 {
-            let rows = Rows(result)
-            if rows.memorySize > 4 << 20 { isBloated = true }
-            inFlight.updateFirst {
-                $0.rows = rows
-                $0.done += 1
-            }
-        } else {
-            PQclear(result)
-            inFlight.updateFirst { $0.done += 1 }
-        }
-        if sent.done == sent.parseStep, let statement = sent.command.statement, let name = sent.name {
-            inFlight.updateFirst { $0.parseSucceeded = true }
-            prepared.settle(statement, name: name, succeeded: true)
-        }
-        finishFirstUnlessItEndsRound()
-    }
-
-    /// A write is not acknowledged before the round's end: only there is it committed.
-    private func finishFirstUnlessItEndsRound() {
-        guard let sent = inFlight.first, !sent.endsRound, sent.done == sent.steps else { return }
-        finishFirst()
-    }
-
-    private func finishFirst() {
-        guard let sent = inFlight.popFirst() else { return }
+    private func receive(_ event: Pipeline<Sent, Rows>.Event) {
+        guard let finished = pipeline.receive(event) else { return }
+        let command = finished.request.command
+        command.ran = loop.now > headSince ? loop.now - headSince : 0
         headSince = loop.now
-        if inFlight.isEmpty { idleSince = loop.now }
+        if pipeline.isEmpty { idleSince = loop.now }
         let outcome: Command.Outcome
-        if let error = sent.error {
-            let wasPrepared = sent.name != nil && sent.parseStep < 0
+        switch finished.ending {
+        case .succeeded(let rows): outcome = .rows(rows)
+        case .failed(let error):
+            let wasPrepared = finished.request.name != nil && finished.parsed == nil
             outcome = .failed(error, wasStale: wasPrepared && error.meansPlanIsStale)
-        } else if let rows = sent.rows {
-            outcome = .rows(rows)
-        } else {
-            outcome = .skipped
+        case .skipped: outcome = .skipped
         }
-        if let statement = sent.command.statement, let name = sent.name {
-            if case .failed(let error, wasStale: true) = outcome {
+        if let statement = command.statement, let name = finished.request.name {
+            if let parsed = finished.parsed {
+                prepared.settle(statement, name: name, succeeded: parsed)
+            } else if case .failed(let error, wasStale: true) = outcome {
                 prepared.forget(statement, name: name, serverForgot: error.sqlState == "26000")
-            } else if sent.rows == nil, sent.parseStep >= 0 {
-                prepared.settle(statement, name: name, succeeded: sent.parseSucceeded)
             }
         }
-        if sent.command.onDone != nil {
-            sent.command.finish(outcome)
+        if command.onDone != nil {
+            command.finish(outcome)
         } else {
-            owner?.connection(self, finished: sent.command, outcome)
+            owner?.connection(self, finished: command, outcome)
         }
     }
 
@@ -297,11 +296,12 @@ final class Connection {
         let wasReady = phase == .ready
         var error = error
         // The server's last words say more than "connection closed".
-        if let said = inFlight.first?.error {
+        if let said = notices.fatal ?? pipeline.firstError {
             error.message = said.message
             error.sqlState = said.sqlState
         }
-        let unfinished = inFlight.elements.map(\.command)
+        closedBy = error
+        let unfinished = commands
         close()
         unfinished.filter { $0.onDone != nil }.forEach { $0.fail(error) }
         owner?.connection(
@@ -315,10 +315,27 @@ final class Connection {
         connectTimer?.cancel()
         watch?.cancel()
         watch = nil
-        _ = inFlight.removeAll()
+        _ = pipeline.removeAll()
         if let handle { PQfinish(handle) }
         handle = nil
         copyWaiter?.resume()
         copyWaiter = nil
+    }
+}
+
+/// Keeps what a server says while no answer is awaited: libpq hands it to a notice receiver.
+final class Notices {
+    /// Why the server ends the connection.
+    var fatal: PostgresError?
+
+    /// Takes the notices of a connection; must live as long as it.
+    func attach(to handle: OpaquePointer) {
+        PQsetNoticeReceiver(
+            handle,
+            { notices, result in
+                guard let notices, let result else { return }
+                let notice = PostgresError(result: result)
+                if notice.isFatal { Unmanaged<Notices>.fromOpaque(notices).takeUnretainedValue().fatal = notice }
+            }, Unmanaged.passUnretained(self).toOpaque())
     }
 }

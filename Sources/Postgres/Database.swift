@@ -9,22 +9,35 @@ public final class Database {
     public let configuration: DatabaseConfiguration
     private let shared: SharedPool
     let owned: OwnedPool
-    let listener: Listener
+    let subscriptions: Subscriptions
 
-    public init(loop: Loop, configuration: DatabaseConfiguration) {
+    /// - Parameter listener: What the node's workers share to hear notifications over one connection; without it this
+    ///   database makes one for itself when it first listens.
+    public convenience init(loop: Loop, configuration: DatabaseConfiguration, listener: NodeListener? = nil) {
+        self.init(
+            loop: loop, configuration: configuration, listener: listener,
+            hosts: Hosts(loop: loop, configuration: configuration))
+    }
+
+    init(loop: Loop, configuration: DatabaseConfiguration, listener: NodeListener?, hosts: Hosts) {
         self.loop = loop
         self.configuration = configuration
         let buffer = ParameterBuffer()
-        shared = SharedPool(loop: loop, configuration: configuration, buffer: buffer)
-        owned = OwnedPool(loop: loop, configuration: configuration, buffer: buffer)
-        listener = Listener(loop: loop, configuration: configuration, buffer: buffer)
+        shared = SharedPool(loop: loop, configuration: configuration, hosts: hosts, buffer: buffer)
+        owned = OwnedPool(loop: loop, configuration: configuration, hosts: hosts, buffer: buffer)
+        subscriptions = Subscriptions(loop: loop, listener: listener ?? NodeListener(configuration))
+        // Reads would go on with what a replica knows.
+        owned.onReadOnlyServer = { [weak shared] in shared?.renew() }
     }
 
-    /// Runs a statement without side effects on a connection that others use at the same time. It may run more than
-    /// once: after a lost connection, or when it would have waited behind a slow one.
+    /// Runs a statement without side effects on a connection that others use at the same time; the server refuses one
+    /// that writes (25006). It may run more than once: after a lost connection or a deadlock, or when it would have
+    /// waited behind a slow one.
     public func read(_ statement: Statement, _ parameters: [Parameter] = []) async throws -> Rows {
-        try await shared.run(Command(statement, parameters))
+        try await run(shared: Command(statement, parameters))
     }
+
+    func run(shared command: Command) async throws -> Rows { try await shared.run(command) }
 
     /// Runs one statement, committed when this returns, on a connection of its own. After an error of kind
     /// `connectionLost(mayHaveRun: true)`, and after cancellation, it may or may not have taken effect.
@@ -37,7 +50,11 @@ public final class Database {
             defer { owned.release(connection) }
             connection.run(command)
             try await command.waiter.wait()
-            if case .failed(_, wasStale: true) = command.outcome, attempts < 3 { continue }
+            if case .failed(let error, let wasStale) = command.outcome, wasStale || error.isReadOnlyServer,
+                attempts < 3
+            {
+                continue
+            }
             return try command.rows()
         }
     }
@@ -67,12 +84,12 @@ public final class Database {
     public func close() async {
         shared.close()
         owned.close()
-        listener.close()
+        await subscriptions.close()
     }
 
     deinit {
         shared.close()
         owned.close()
-        listener.close()
+        subscriptions.detach()
     }
 }

@@ -1,14 +1,16 @@
 /// How one worker reaches PostgreSQL. All figures are for each worker: the sum over all workers must stay under what
-/// the server's `max_connections` leaves (`sharedLimit + ownedLimit + 1` for each that listens).
+/// the server's `max_connections` leaves (`connections(workers:)`, `fitted(workers:available:)`).
 public struct DatabaseConfiguration: Sendable {
     /// libpq's connection string, `host=… dbname=…` or `postgresql://…`; TLS is set here (`sslmode`, `sslrootcert`).
-    /// A host name is resolved while the worker waits; give an address (`hostaddr`) where name service is slow.
+    /// Where several hosts are given, each is tried for a part of `connectTimeout` (or for `connect_timeout`), the one
+    /// that served last first, and it must take writes unless `target_session_attrs` says otherwise.
     public var conninfo: String
     public var applicationName = "hermes"
 
     /// Connections that plain reads share in pipeline mode, when reads are fast.
     public var sharedConnections = 2
-    /// How many there may be when slow reads hold some of them.
+    /// How many there may be when slow reads hold some of them; `sharedConnections` of them, or at least one, are kept
+    /// for fast reads.
     public var sharedLimit = 8
     /// A read that runs for longer than this has its connection to itself: others go, or move, elsewhere.
     public var slowRead = Duration.milliseconds(5)

@@ -9,6 +9,7 @@ import Core
 final class OwnedPool: ConnectionOwner {
     private let loop: Loop
     private let configuration: DatabaseConfiguration
+    private let hosts: Hosts
     private let buffer: ParameterBuffer
     private var idle: [Connection] = []
     private var all: [Connection] = []
@@ -17,6 +18,10 @@ final class OwnedPool: ConnectionOwner {
     private var retryTimer: Loop.Timer?
     private var idleTimer: Loop.Timer?
     private var isClosed = false
+    /// How many in `waiting` have gone.
+    private var gone = 0
+    /// Called when a connection turned out to lead to a server that takes no writes.
+    var onReadOnlyServer: () -> Void = {}
 
     /// A task that waits for a connection.
     private final class Request {
@@ -27,8 +32,9 @@ final class OwnedPool: ConnectionOwner {
         var isDone: Bool { connection != nil || error != nil || isGone }
     }
 
-    init(loop: Loop, configuration: DatabaseConfiguration, buffer: ParameterBuffer) {
+    init(loop: Loop, configuration: DatabaseConfiguration, hosts: Hosts, buffer: ParameterBuffer) {
         self.loop = loop
+        self.hosts = hosts
         self.configuration = configuration
         self.buffer = buffer
     }
@@ -44,11 +50,12 @@ final class OwnedPool: ConnectionOwner {
         idleTimer?.cancel()
         let error = PostgresError(.closed, "the database was closed")
         waiting.removeAll().forEach { fail($0, error) }
+        gone = 0
         let open = all
         all = []
         idle = []
         for connection in open {
-            let commands = [connection.first].compactMap { $0 } + connection.commandsBehindFirst
+            let commands = connection.commands
             connection.close()
             commands.forEach { $0.fail(error) }
         }
@@ -73,29 +80,56 @@ final class OwnedPool: ConnectionOwner {
         defer { bound.cancel() }
         do { try await request.waiter.wait() } catch {
             request.isGone = true
-            if let connection = request.connection { release(connection) }
+            if let connection = request.connection { release(connection) } else { forgetGone() }
             throw error
         }
         if let connection = request.connection { return connection }
+        forgetGone()
         throw request.error ?? PostgresError(.closed, "the database was closed")
     }
 
     /// Takes a connection back, in whatever state it is.
     func release(_ connection: Connection) {
-        guard connection.phase == .ready, !isClosed, !connection.isBloated, !connection.isCopying else {
+        guard connection.phase == .ready, !isClosed, !connection.isBloated, !connection.isCopying,
+            !connection.isOutdated
+        else {
             return discard(connection)
         }
         if connection.count > 0 || connection.isInTransaction || connection.cancels.underWay > 0 {
             return clean(connection)
         }
         while let request = waiting.popFirst() {
-            if request.isDone { continue }
+            if request.isDone {
+                gone -= 1
+                continue
+            }
             request.connection = connection
             return request.waiter.resume()
         }
         connection.idleSince = loop.now
         idle.append(connection)
         startIdleTimer()
+    }
+
+    /// How many are kept that wait for a connection, those who have gone included.
+    var waitingCount: Int { waiting.count }
+
+    /// One of those who wait was cancelled or told that it takes too long: once that is true of half of them they are
+    /// let go, so that it costs each the same, however many there are.
+    private func forgetGone() {
+        gone += 1
+        guard gone * 2 >= waiting.count else { return }
+        waiting.removeAll { $0.isDone }
+        gone = 0
+    }
+
+    /// The server that a connection leads to takes no writes (any more): neither it nor those that wait for use are of
+    /// any use, and the next ones may find another server.
+    private func leaveReadOnlyServer() {
+        for connection in all { connection.isOutdated = true }
+        for connection in idle { discard(connection) }
+        idle = []
+        onReadOnlyServer()
     }
 
     /// Ends what runs, rolls back what is open, and only then lends the connection again.
@@ -139,9 +173,10 @@ final class OwnedPool: ConnectionOwner {
 
     private func openAnother() {
         let opening = all.count { $0.phase == .connecting || $0.phase == .settingUp }
-        guard !isClosed, opening < waiting.count, all.count < configuration.ownedLimit else { return }
+        guard !isClosed, opening < waiting.count - gone, all.count < configuration.ownedLimit else { return }
         guard backoff.allows(loop) else { return retryLater() }
-        let connection = Connection(loop: loop, configuration: configuration, buffer: buffer, owner: self)
+        let connection = Connection(
+            loop: loop, configuration: configuration, hosts: hosts, buffer: buffer, owner: self)
         all.append(connection)
         connection.connect()
     }
@@ -188,6 +223,7 @@ final class OwnedPool: ConnectionOwner {
     }
 
     func connection(_ connection: Connection, finished command: Command, _ outcome: Command.Outcome) {
+        if case .failed(let error, _) = outcome, error.isReadOnlyServer, !command.isReadOnly { leaveReadOnlyServer() }
         command.finish(outcome)
     }
 

@@ -1,7 +1,11 @@
 import CLibPQ
 
 /// Why a statement has no result. Errors are data; who presents them decides on words and status.
-public struct PostgresError: Error, Sendable, Hashable, CustomStringConvertible {
+///
+/// Printing one (in a log, say) never shows `detail` and `hint`: PostgreSQL puts the contents of rows there.
+public struct PostgresError: Error, Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible,
+    CustomReflectable
+{
     public enum Kind: Sendable, Hashable {
         /// PostgreSQL refused the statement: `sqlState` and the fields beside it say why. It had no effect.
         case server
@@ -15,6 +19,8 @@ public struct PostgresError: Error, Sendable, Hashable, CustomStringConvertible 
         case timeout
         /// A parameter that PostgreSQL can't hold: a NUL in text, or more than 65,535 parameters.
         case parameter
+        /// A column of the result has another type than the program expects.
+        case resultType
         /// The `Database`, `Transaction` or cluster is closed.
         case closed
     }
@@ -23,7 +29,9 @@ public struct PostgresError: Error, Sendable, Hashable, CustomStringConvertible 
     /// Five characters as PostgreSQL's appendix A lists them; empty unless `kind` is `server`.
     public var sqlState: String
     public var message: String
+    /// May hold a row's values, such as `Key (email)=(…) already exists.`: not for logs, not for clients.
     public var detail: String?
+    /// May hold values too.
     public var hint: String?
     public var schema: String?
     public var table: String?
@@ -42,10 +50,10 @@ public struct PostgresError: Error, Sendable, Hashable, CustomStringConvertible 
     }
 
     public var description: String {
-        var text = sqlState.isEmpty ? "\(kind): \(message)" : "\(sqlState): \(message)"
-        if let detail { text += " (\(detail))" }
-        return text
+        sqlState.isEmpty ? "\(kind): \(message)" : "\(sqlState): \(message)"
     }
+    public var debugDescription: String { description }
+    public var customMirror: Mirror { Mirror(self, children: [], displayStyle: .struct) }
 
     public var isUniqueViolation: Bool { sqlState == "23505" }
     /// Ended by `statement_timeout`.
@@ -57,9 +65,18 @@ public struct PostgresError: Error, Sendable, Hashable, CustomStringConvertible 
         switch kind {
         case .connectionLost, .unavailable, .poolExhausted, .timeout: return true
         case .server: return sqlState.hasPrefix("53") || sqlState.hasPrefix("57P") || sqlState.hasPrefix("08")
-        case .parameter, .closed: return false
+        case .parameter, .resultType, .closed: return false
         }
     }
+    /// The server takes no writes: it is a replica, or became one.
+    public var isReadOnlyServer: Bool { sqlState == "25006" }
+    /// The statement does not suit the tables as they are now: a column or table is gone, or has another type. Worth
+    /// one more try with a statement made from a schema that was read anew.
+    public var meansSchemaChanged: Bool {
+        ["42703", "42P01", "42804", "42883", "0A000"].contains(sqlState) || kind == .resultType
+    }
+    /// The server ended the connection since its transaction was idle for longer than it may be.
+    var isIdleTransactionTimeout: Bool { sqlState == "25P03" }
     /// The prepared statement is out of date: a table changed its shape, or the statement is gone.
     var meansPlanIsStale: Bool { sqlState == "0A000" || sqlState == "26000" }
 

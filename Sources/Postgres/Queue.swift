@@ -5,7 +5,32 @@ struct Queue<Element> {
 
     var count: Int { storage.count - start }
     var isEmpty: Bool { start == storage.count }
-    var first: Element? { isEmpty ? nil : storage[start] }
+
+    /// The first element, to be changed in place. Setting it to nil is not for removing it.
+    var first: Element? {
+        get { isEmpty ? nil : storage[start] }
+        _modify {
+            if isEmpty {
+                var none: Element?
+                yield &none
+            } else {
+                yield &storage[start]
+            }
+        }
+    }
+
+    /// The last element, as `first`.
+    var last: Element? {
+        get { isEmpty ? nil : storage[storage.count - 1] }
+        _modify {
+            if isEmpty {
+                var none: Element?
+                yield &none
+            } else {
+                yield &storage[storage.count - 1]
+            }
+        }
+    }
 
     mutating func append(_ element: Element) { storage.append(element) }
 
@@ -22,21 +47,6 @@ struct Queue<Element> {
             start = 0
         }
         return element
-    }
-
-    /// Changes the first element in place.
-    mutating func updateFirst(_ body: (inout Element) -> Void) {
-        guard var element = first else { return }
-        storage[start] = nil
-        body(&element)
-        storage[start] = element
-    }
-
-    mutating func updateLast(_ body: (inout Element) -> Void) {
-        guard !isEmpty, var element = storage[storage.count - 1] else { return }
-        storage[storage.count - 1] = nil
-        body(&element)
-        storage[storage.count - 1] = element
     }
 
     /// All elements, first to last.

@@ -1,10 +1,13 @@
 import CLibPQ
+import Core
 
 /// What a statement returned, read where it lies: values are in PostgreSQL's binary format, and nothing is copied
 /// until asked for. Belongs to its worker; freed with its last reference.
 ///
-/// Rows and columns count from 0. The typed accessors expect the column's type; on NULL, or on a value of another
-/// length, they return zero, false, an empty value (check `isNull` first). An index out of range ends the process.
+/// Rows and columns count from 0. The typed accessors expect the column's type; on NULL they return zero, false, an
+/// empty value (check `isNull` first). A value of another length is a defect of the program: it ends a debug build, and
+/// otherwise is logged and read as NULL. Where a column's type hangs on a schema that others may change, `require` it
+/// first. An index out of range ends the process.
 public final class Rows {
     @usableFromInline let result: OpaquePointer
     /// How many rows there are.
@@ -58,6 +61,54 @@ public final class Rows {
         precondition(row >= 0 && row < count && column >= 0 && column < columnCount, "no such row or column")
     }
 
+    // MARK: types
+
+    /// A column's type, by its OID in `pg_type`.
+    public struct ColumnType: Sendable, Hashable {
+        public let oid: UInt32
+        public init(oid: UInt32) { self.oid = oid }
+        public static let bool = ColumnType(oid: 16)
+        public static let bytea = ColumnType(oid: 17)
+        public static let int8 = ColumnType(oid: 20)
+        public static let int4 = ColumnType(oid: 23)
+        public static let text = ColumnType(oid: 25)
+        public static let json = ColumnType(oid: 114)
+        public static let point = ColumnType(oid: 600)
+        public static let polygon = ColumnType(oid: 604)
+        public static let float8 = ColumnType(oid: 701)
+        public static let textArray = ColumnType(oid: 1009)
+        public static let timestamptz = ColumnType(oid: 1184)
+        public static let jsonb = ColumnType(oid: 3802)
+    }
+
+    /// Throws an error of kind `resultType` unless the columns from `first` on have these types: cheap (no row is
+    /// looked at), for results whose types another node may have changed.
+    public func require(_ types: [ColumnType], from first: Int = 0) throws {
+        for (offset, type) in types.enumerated() {
+            let column = first + offset
+            guard column < columnCount, columnType(column) == type.oid else {
+                throw PostgresError(
+                    .resultType,
+                    "column \(column) of a result has type \(column < columnCount ? columnType(column) : 0), not "
+                        + "\(type.oid)")
+            }
+        }
+    }
+
+    /// What is read where a value can't be of the type that is asked for. NULL is no such case.
+    @usableFromInline @inline(never)
+    func mismatch<Value>(_ wanted: String, _ row: Int, _ column: Int, _ fallback: Value) -> Value {
+        if isNull(row, column) { return fallback }
+        assertionFailure("column \(columnName(column)) has type \(columnType(column)), not that of \(wanted)")
+        Metrics.shared.counter(
+            "hermes_row_type_mismatches_total", help: "Values of a result that were read as another type; a defect."
+        ).add()
+        Log.shared.error(
+            "a column of a result was read as another type; its value was left out",
+            ["column": .text(columnName(column)), "type": .int(Int(columnType(column))), "read as": .text(wanted)])
+        return fallback
+    }
+
     // MARK: typed values
 
     /// text, varchar, name, json, enum.
@@ -78,7 +129,7 @@ public final class Rows {
         case 8: return bytes.bigEndian(0, Int64.self)
         case 4: return Int64(bytes.bigEndian(0, Int32.self))
         case 2: return Int64(bytes.bigEndian(0, Int16.self))
-        default: return 0
+        default: return mismatch("an integer", row, column, 0)
         }
     }
 
@@ -89,21 +140,22 @@ public final class Rows {
         switch bytes.count {
         case 8: return Double(bitPattern: bytes.bigEndian(0, UInt64.self))
         case 4: return Double(Float(bitPattern: bytes.bigEndian(0, UInt32.self)))
-        default: return 0
+        default: return mismatch("a floating-point number", row, column, 0)
         }
     }
 
     @inlinable
     public func bool(_ row: Int, _ column: Int) -> Bool {
         let bytes = bytes(row, column)
-        return bytes.count == 1 && bytes[0] != 0
+        guard bytes.count == 1 else { return mismatch("a boolean", row, column, false) }
+        return bytes[0] != 0
     }
 
     /// timestamptz or timestamp in milliseconds since 1970, rounded down; `Int64.max` and `.min` for ±infinity.
     @inlinable
     public func timestampMilliseconds(_ row: Int, _ column: Int) -> Int64 {
         let bytes = bytes(row, column)
-        guard bytes.count == 8 else { return 0 }
+        guard bytes.count == 8 else { return mismatch("a timestamp", row, column, 0) }
         let microseconds = bytes.bigEndian(0, Int64.self)
         guard microseconds != .max, microseconds != .min else { return microseconds }
         // 2000-01-01 in milliseconds since 1970.
@@ -121,22 +173,22 @@ public final class Rows {
 
     public func point(_ row: Int, _ column: Int) -> Point {
         let bytes = bytes(row, column)
-        return bytes.count == 16 ? bytes.point(0) : Point(x: 0, y: 0)
+        guard bytes.count == 16 else { return mismatch("a point", row, column, Point(x: 0, y: 0)) }
+        return bytes.point(0)
     }
 
     /// The corners of a polygon.
     public func polygon(_ row: Int, _ column: Int) -> [Point] {
         let bytes = bytes(row, column)
-        guard bytes.count >= 4 else { return [] }
-        let count = Int(bytes.bigEndian(0, Int32.self))
-        guard count >= 0, bytes.count == 4 + 16 * count else { return [] }
+        let count = bytes.count >= 4 ? Int(bytes.bigEndian(0, Int32.self)) : -1
+        guard count >= 0, bytes.count == 4 + 16 * count else { return mismatch("a polygon", row, column, []) }
         return (0..<count).map { bytes.point(4 + 16 * $0) }
     }
 
     /// In the usual form of 36 characters, lower case.
     public func uuid(_ row: Int, _ column: Int) -> String {
         let bytes = bytes(row, column)
-        guard bytes.count == 16 else { return "" }
+        guard bytes.count == 16 else { return mismatch("a uuid", row, column, "") }
         let digits = Array("0123456789abcdef".utf8)
         var text: [UInt8] = []
         for (index, byte) in bytes.enumerated() {

@@ -2,32 +2,50 @@ import Core
 
 /// The connections that plain reads share.
 ///
-/// Reads gather during a turn of the loop and leave together at its end, dealt to the connections with the least in
-/// flight. On a connection whose first read has run for longer than `slowRead`, nothing follows: new reads go
-/// elsewhere, and those that are behind it already are sent once more elsewhere, the first outcome counts. So `read`
-/// is for statements without side effects. Where everything is slow because the machine has too much to do, that would
-/// only add to it: in the long run at most one read in ten is sent once more.
+/// Reads gather during a turn of the loop and leave together at its end, dealt to the connections with the least to
+/// do. There are two lanes. Fast reads queue behind one another. A read whose statement is known to be slow waits for
+/// a connection that it then has to itself, and some connections are never given to such reads. Where a read turns out
+/// to be slow, nothing follows it: new reads go elsewhere, and those that are behind it already are sent once more
+/// elsewhere, the first outcome counts. When that leaves no connection for fast reads, the slow read that began last is
+/// cancelled and begins anew in its own lane. So `read` is for statements without side effects.
+///
+/// Where everything is slow because the machine has too much to do, moving reads would only add to it: in the long run
+/// at most one read in ten is sent once more.
 final class SharedPool: ConnectionOwner {
     private let loop: Loop
     private let configuration: DatabaseConfiguration
+    private let hosts: Hosts
     private let buffer: ParameterBuffer
     private var connections: [Connection] = []
-    private var backlog = Queue<Command>()
+    private var fastLane = Queue<Command>()
+    private var slowLane = Queue<Command>()
+    private var costs: ReadCosts
     private var turnEnd: Loop.TurnEnd?
     private var timer: Loop.Timer?
     private var backoff = Backoff()
     private var isClosed = false
     private let slowRead: UInt64
     private let depthLimit = 256
+    /// Nanoseconds of work that are queued on one connection; the rest waits here, and for more connections.
+    private var loadLimit: Double { Double(slowRead) * 8 }
+    /// A round is one implicit transaction: it holds its locks to its end, and an error skips the rest of it.
+    private let roundLimit = 16
+    /// How many connections there may be, and how many of them slow reads may hold.
+    private let limit: Int
+    private let slowLimit: Int
     /// How many reads may be sent once more now: what two full connections hold, then a tenth of the reads that end.
     private var movesLeft: Double = 512
     private let mostMoves: Double = 512
 
-    init(loop: Loop, configuration: DatabaseConfiguration, buffer: ParameterBuffer) {
+    init(loop: Loop, configuration: DatabaseConfiguration, hosts: Hosts, buffer: ParameterBuffer) {
         self.loop = loop
+        self.hosts = hosts
         self.configuration = configuration
         self.buffer = buffer
         slowRead = configuration.slowRead.nanoseconds
+        limit = max(configuration.sharedLimit, configuration.sharedConnections, 1)
+        slowLimit = limit == 1 ? 0 : max(1, limit - max(configuration.sharedConnections, 1))
+        costs = ReadCosts(limit: configuration.preparedLimit * 4)
         turnEnd = loop.atTurnEnd { [weak self] in self?.dispatch() }
     }
 
@@ -39,6 +57,7 @@ final class SharedPool: ConnectionOwner {
     func run(_ command: Command) async throws -> Rows {
         guard !isClosed else { throw PostgresError(.closed, "the database is closed") }
         command.since = loop.now
+        if let statement = command.statement { command.cost = costs.find(statement) }
         append(command)
         do { try await command.waiter.wait() } catch {
             // Cancelled: if the read still runs after a while, the timer cancels it on the server.
@@ -48,16 +67,23 @@ final class SharedPool: ConnectionOwner {
         return try command.rows()
     }
 
+    /// Makes every connection anew, each as soon as it is idle.
+    func renew() {
+        for connection in connections {
+            connection.isOutdated = true
+            if connection.isIdle { remove(connection) }
+        }
+    }
+
     func close() {
         isClosed = true
         turnEnd?.cancel()
         timer?.cancel()
         let open = connections
         connections = []
-        var unfinished = backlog.removeAll()
+        var unfinished = fastLane.removeAll() + slowLane.removeAll()
         for connection in open {
-            if let first = connection.first { unfinished.append(first) }
-            unfinished += connection.commandsBehindFirst
+            unfinished += connection.commands
             connection.close()
         }
         for command in unfinished where command.onDone == nil && !command.isDone {
@@ -68,52 +94,118 @@ final class SharedPool: ConnectionOwner {
     // MARK: dealing out
 
     private func dispatch() {
-        guard !backlog.isEmpty else { return }
-        var touched = false
-        while let command = backlog.first {
-            // Answered, or running, where it was sent before.
-            if command.isDone || command.isSlow && command.copies > 0 {
-                _ = backlog.popFirst()
-                command.isInBacklog = false
-                continue
-            }
-            guard let connection = leastBusy() else { break }
-            _ = backlog.popFirst()
-            command.isInBacklog = false
-            command.copies += 1
-            // What is sent must come back while later reads of the same round run.
-            connection.requestFlush()
-            connection.send(command)
-            touched = true
-        }
-        if touched { connections.forEach { $0.endRound() } }
-        if !backlog.isEmpty || connections.count < configuration.sharedConnections { openAnother() }
+        guard !fastLane.isEmpty || !slowLane.isEmpty else { return }
+        dispatchSlow()
+        dispatchFast()
+        if connections.count < limit, wantsAnother() { openAnother() }
         startTimer()
     }
 
+    private func dispatchFast() {
+        var touched = false
+        while let command = fastLane.first {
+            if command.isDone || command.isSlow && command.copies > 0 {
+                // Answered, or running, where it was sent before.
+                drop(&fastLane)
+            } else if belongsInSlowLane(command) {
+                drop(&fastLane)
+                append(command)
+            } else if let connection = leastBusy() {
+                drop(&fastLane)
+                // One that others' errors have skipped before is not put at their mercy again.
+                if command.skips > 1 { connection.endRound() }
+                // What is sent must come back while later reads of the same round run.
+                connection.requestFlush()
+                send(command, connection)
+                if command.skips > 1 || connection.roundLength >= roundLimit { connection.endRound() }
+                touched = true
+            } else {
+                break
+            }
+        }
+        if touched { connections.forEach { $0.endRound() } }
+    }
+
+    private func dispatchSlow() {
+        while let command = slowLane.first {
+            if command.isDone || command.isSlow && command.copies > 0 {
+                drop(&slowLane)
+                continue
+            }
+            let free = connections.filter { $0.phase == .ready && !isHeld($0) && !$0.isOutdated }
+            guard connections.count(where: { isHeld($0) }) < slowLimit, free.count > limit - slowLimit,
+                let connection = free.min(by: { $0.load < $1.load })
+            else { return }
+            // Where it has something to do yet, nothing more is added, and the slow read gets it afterwards.
+            connection.isTaken = true
+            guard connection.isIdle else { continue }
+            drop(&slowLane)
+            send(command, connection)
+            connection.endRound()
+        }
+    }
+
+    private func send(_ command: Command, _ connection: Connection) {
+        let count = connection.count
+        command.copies += 1
+        command.estimate = max(command.cost?.typical ?? 0, 10_000)
+        connection.load += command.estimate
+        connection.send(command)
+        // Its parameters were refused.
+        if connection.phase == .ready, connection.count == count { settle(command, connection) }
+    }
+
+    /// A command is no longer in flight on this connection.
+    private func settle(_ command: Command, _ connection: Connection) {
+        command.copies -= 1
+        connection.load = connection.count == 0 ? 0 : connection.load - command.estimate
+        if connection.count == 0 { connection.isTaken = false }
+    }
+
+    private func drop(_ lane: inout Queue<Command>) { lane.popFirst()?.isInBacklog = false }
+
+    private func belongsInSlowLane(_ command: Command) -> Bool {
+        guard slowLimit > 0 else { return false }
+        return command.isSlow || command.kills > 0 || (command.cost?.typical ?? 0) > Double(patience)
+    }
+
+    /// The connection on which a fast read would wait for the shortest time.
     private func leastBusy() -> Connection? {
         var best: Connection?
-        var least = depthLimit
         for connection in connections
-        where connection.phase == .ready && connection.count < least && !isSlow(connection) {
+        where connection.phase == .ready && connection.count < depthLimit && !isHeld(connection)
+            && !connection.isOutdated && connection.load < best?.load ?? loadLimit
+        {
             best = connection
-            least = connection.count
         }
         return best
     }
 
-    private func isSlow(_ connection: Connection) -> Bool {
-        connection.count > 0 && loop.now &- connection.headSince > slowRead
+    /// How long a read runs before it counts as slow: longer where all are slow, since the machine is busy then.
+    private var patience: UInt64 { max(slowRead, UInt64(min(costs.mean * 8, Double(slowRead) * 8))) }
+
+    /// A slow read holds the connection, so that nothing may follow.
+    private func isHeld(_ connection: Connection) -> Bool {
+        connection.isTaken || slowLimit > 0 && connection.headAge > patience
+    }
+
+    /// Fast reads want their connections beside those that slow ones hold, and one more where they would wait for much
+    /// longer than a read is to take.
+    private func wantsAnother() -> Bool {
+        var held = 0
+        var least = Double.infinity
+        for connection in connections {
+            if isHeld(connection) { held += 1 } else { least = min(least, connection.load) }
+        }
+        let slow = min(slowLane.count, max(0, slowLimit - held))
+        if connections.count - held < max(configuration.sharedConnections, 1) + slow { return true }
+        return least.isFinite && least >= loadLimit
     }
 
     private func openAnother() {
-        let fast = connections.count { $0.phase == .ready && !isSlow($0) }
-        let opening = connections.count { $0.phase != .ready }
-        let wanted = max(configuration.sharedConnections, 1)
-        guard !isClosed, fast + opening < wanted, connections.count < max(configuration.sharedLimit, wanted),
-            backoff.allows(loop)
-        else { return }
-        let connection = Connection(loop: loop, configuration: configuration, buffer: buffer, owner: self)
+        guard !isClosed, backoff.allows(loop) else { return }
+        let connection = Connection(
+            loop: loop, configuration: configuration, hosts: hosts, buffer: buffer, isShared: true, owner: self)
         connections.append(connection)
         connection.connect()
     }
@@ -122,7 +214,7 @@ final class SharedPool: ConnectionOwner {
 
     private func startTimer() {
         guard timer == nil, !isClosed else { return }
-        let busy = !backlog.isEmpty || connections.contains { $0.count > 0 }
+        let busy = !fastLane.isEmpty || !slowLane.isEmpty || connections.contains { $0.count > 0 }
         guard busy || connections.count > configuration.sharedConnections else { return }
         timer = loop.schedule(after: busy ? slowRead : 1_000_000_000) { [weak self] in
             guard let self else { return }
@@ -133,31 +225,52 @@ final class SharedPool: ConnectionOwner {
     }
 
     private func inspect() {
+        let youngest = mustGiveWay()
         var running: [ObjectIdentifier] = []
         for connection in connections where connection.phase == .ready {
-            if isSlow(connection) {
+            // The answer may be here already, where this turn was long.
+            if connection.headAge > patience { connection.receive() }
+            guard connection.phase == .ready else { continue }
+            if connection.headAge > patience {
                 let limit = configuration.statementTimeout.nanoseconds
-                if limit > 0, loop.now &- connection.headSince > limit + 5_000_000_000 {
+                if limit > 0, connection.headAge > limit + 5_000_000_000 {
                     connection.lose(PostgresError(.timeout, "PostgreSQL did not end a read at its statement_timeout"))
                     continue
                 }
-                sendElsewhere(connection.commandsBehindFirst)
                 guard let first = connection.first else { continue }
-                // Nobody waits for it, or another connection runs it as well.
                 first.isSlow = true
+                if let cost = first.cost { costs.record(cost, connection.headAge, slow: patience) }
+                if connection === youngest {
+                    // What is behind it runs as soon as it is gone; itself it comes back, as after a stray request.
+                    if connection.cancels.underWay == 0 { connection.cancelCurrent() }
+                    continue
+                }
+                if slowLimit > 0 { sendElsewhere(connection.commandsBehindFirst) }
+                // Nobody waits for it, or another connection runs it as well.
                 let isNeedless = first.isDone || running.contains(ObjectIdentifier(first))
                 running.append(ObjectIdentifier(first))
                 if isNeedless, connection.cancels.underWay == 0 { connection.cancelCurrent() }
             } else if connection.isIdle {
                 let surplus = connections.count > configuration.sharedConnections
                 let idle = loop.now &- connection.idleSince > configuration.idleLimit.nanoseconds
-                if surplus && idle || connection.isBloated { remove(connection) }
+                if surplus && idle || connection.isBloated || connection.isOutdated { remove(connection) }
             }
         }
+        expire(&fastLane)
+        expire(&slowLane)
+    }
+
+    /// Where slow reads hold all connections that there may be: the one whose read began last, of those that are not in
+    /// the slow lane.
+    private func mustGiveWay() -> Connection? {
+        guard slowLimit > 0, connections.count >= limit, connections.allSatisfy({ isHeld($0) }) else { return nil }
+        return connections.filter { !$0.isTaken }.min { $0.headAge < $1.headAge }
+    }
+
+    private func expire(_ lane: inout Queue<Command>) {
         let oldest = loop.now &- min(loop.now, configuration.waitBound.nanoseconds)
-        while let command = backlog.first, command.isDone || command.since < oldest {
-            _ = backlog.popFirst()
-            command.isInBacklog = false
+        while let command = lane.first, command.isDone || command.since < oldest {
+            drop(&lane)
             guard !command.isDone, command.copies == 0 else { continue }
             command.fail(waitedTooLong())
         }
@@ -173,7 +286,7 @@ final class SharedPool: ConnectionOwner {
         let movable = stuck.filter {
             // Where it was sent last it may be about to run: each time it is given twice as long.
             !$0.isDone && !$0.isSlow && $0.onDone == nil && !$0.isInBacklog
-                && loop.now &- $0.since > slowRead << UInt64(min($0.moves, 10))
+                && loop.now > $0.since && loop.now - $0.since > slowRead << UInt64(min($0.moves, 10))
         }.prefix(Int(movesLeft))
         guard !movable.isEmpty else { return }
         movesLeft -= Double(movable.count)
@@ -182,7 +295,7 @@ final class SharedPool: ConnectionOwner {
             command.since = loop.now
             command.isInBacklog = true
         }
-        backlog.prepend(contentsOf: Array(movable))
+        fastLane.prepend(contentsOf: Array(movable))
     }
 
     private func remove(_ connection: Connection) {
@@ -197,7 +310,11 @@ final class SharedPool: ConnectionOwner {
     }
 
     func connection(_ connection: Connection, finished command: Command, _ outcome: Command.Outcome) {
-        command.copies -= 1
+        settle(command, connection)
+        if case .rows = outcome, let cost = command.cost {
+            // The time may be our own, that of a long turn: slow is only what the timer found running.
+            costs.record(cost, command.isSlow ? command.ran : min(command.ran, patience - 1), slow: patience)
+        }
         guard !command.isDone else { return }
         movesLeft = min(movesLeft + 0.1, mostMoves)
         switch outcome {
@@ -206,8 +323,16 @@ final class SharedPool: ConnectionOwner {
             let isStray = connection.mayBeStray(error)
             if isStray, command.copies > 0 { return }
             command.failures += 1
-            if wasStale || isStray, command.failures < 8 { return sendAgain(command) }
-        case .skipped: return sendAgain(command)
+            guard command.failures < 8 else { break }
+            if wasStale || isStray { return sendAgain(command) }
+            if error.isRetryableConflict {
+                // Alone in its round it holds no locks for others' sake.
+                command.skips = 2
+                return sendAgain(command)
+            }
+        case .skipped:
+            command.skips += 1
+            return sendAgain(command)
         }
         command.finish(outcome)
     }
@@ -219,7 +344,7 @@ final class SharedPool: ConnectionOwner {
     private func append(_ command: Command) {
         guard !command.isInBacklog else { return }
         command.isInBacklog = true
-        backlog.append(command)
+        if belongsInSlowLane(command) { slowLane.append(command) } else { fastLane.append(command) }
     }
 
     func connection(
@@ -227,12 +352,12 @@ final class SharedPool: ConnectionOwner {
     ) {
         connections.removeAll { $0 === connection }
         if wasReady { backoff.succeeded() } else { backoff.failed(error, loop) }
-        for command in unfinished {
+        for (index, command) in unfinished.enumerated() {
             command.copies -= 1
+            // The one that ran may be what ended the connection: it gets one more, and that one to itself.
+            if index == 0, wasReady { command.kills += 1 } else { command.failures += 1 }
             guard !command.isDone, command.copies == 0 else { continue }
-            // A read may run twice; a read that ends its connection must not do so for ever.
-            command.failures += 1
-            if command.failures < 3 { append(command) } else { command.fail(error) }
+            if command.kills < 2, command.failures < 8 { append(command) } else { command.fail(error) }
         }
         startTimer()
     }

@@ -12,23 +12,24 @@ public enum Isolation: String, Sendable {
 /// BEGIN and SAVEPOINT travel with the statement that follows them; a transaction that runs no statement costs nothing.
 public final class Transaction {
     let connection: Connection
-    private let pool: OwnedPool
     /// What goes ahead of the next statement.
     private var pending: [String]
+    private let isReadOnly: Bool
     private var savepoints = 0
     private var hasEnded = false
     /// A statement lost a race; the transaction is worth running again.
     private(set) var lostRace = false
-    /// The connection went away before COMMIT was sent: nothing of the transaction stands.
+    /// The connection went away before COMMIT was sent, so that nothing of the transaction stands; and not because
+    /// the body had left it idle for too long, as it would again.
     private(set) var lostConnection = false
     /// COMMIT was sent.
     private(set) var commitWasSent = false
     private var isInterrupted = false
 
-    init(connection: Connection, pool: OwnedPool, begin: String) {
+    init(connection: Connection, isolation: Isolation, isReadOnly: Bool) {
         self.connection = connection
-        self.pool = pool
-        pending = [begin]
+        self.isReadOnly = isReadOnly
+        pending = ["BEGIN ISOLATION LEVEL \(isolation.rawValue)\(isReadOnly ? " READ ONLY" : "")"]
     }
 
     /// False once the body has ended, or the connection is gone.
@@ -59,6 +60,8 @@ public final class Transaction {
             if let index = pending.firstIndex(of: "SAVEPOINT \(name)") {
                 pending.removeSubrange(index...)
             } else if isOpen, !Task.isCancelled {
+                // What is pending belongs to savepoints within this one, which end with it.
+                pending = []
                 _ = try await perform(Command(prefix: ["ROLLBACK TO \(name)", "RELEASE \(name)"], nil))
                 lostRace = false
             }
@@ -84,7 +87,9 @@ public final class Transaction {
     func commit() async throws {
         // Only BEGIN is pending: nothing was run.
         if pending.first?.hasPrefix("BEGIN") == true { return hasEnded = true }
-        commitWasSent = true
+        // The server may have gone since the last statement: then COMMIT is not sent, and the body may run again.
+        if connection.phase == .ready, connection.count == 0 { connection.receive() }
+        if isOpen { commitWasSent = true }
         let rows = try await perform(Command(prefix: takePending() + ["COMMIT"], nil))
         hasEnded = true
         guard rows.commandTag == "COMMIT" else {
@@ -114,24 +119,33 @@ public final class Transaction {
         // After a cancelled statement nothing more is sent: the connection is being cleaned.
         guard !isInterrupted else { throw CancellationError() }
         guard connection.phase == .ready else {
-            lostConnection = !commitWasSent
-            throw PostgresError(.connectionLost(mayHaveRun: commitWasSent), "the transaction's connection is gone")
+            throw lost(connection.closedBy ?? PostgresError(.closed, "the transaction's connection is gone"))
         }
+        command.isReadOnly = isReadOnly
         connection.run(command)
         do { try await command.waiter.wait() } catch {
             isInterrupted = true
             throw error
         }
         switch command.outcome {
-        case .failed(var error, let wasStale):
+        case .failed(let error, let wasStale):
             if wasStale || error.isRetryableConflict { lostRace = true }
-            if case .connectionLost = error.kind {
-                lostConnection = !commitWasSent
-                error.kind = .connectionLost(mayHaveRun: commitWasSent)
-            }
+            if case .connectionLost = error.kind { throw lost(error) }
+            // Nothing of the command was sent: what was to go ahead of it goes with the next one.
+            if error.kind == .parameter { pending = command.prefix + pending }
             throw error
         default: return try command.rows()
         }
+    }
+}
+
+extension Transaction {
+    /// The connection is gone; what that means for the transaction.
+    private func lost(_ cause: PostgresError) -> PostgresError {
+        lostConnection = !commitWasSent && !cause.isIdleTransactionTimeout
+        var error = cause
+        error.kind = .connectionLost(mayHaveRun: commitWasSent)
+        return error
     }
 }
 
@@ -140,15 +154,16 @@ extension Database {
     ///
     /// When the transaction lost a race (serialization failure, deadlock), or its connection before COMMIT was sent,
     /// `body` runs again from its start, up to `retries` times, after a short random pause; so what it does beside
-    /// the database must bear repeating. After `connectionLost(mayHaveRun: true)` the COMMIT may have taken effect.
+    /// the database must bear repeating. A body that leaves the transaction idle until the server ends it
+    /// (`idleTransactionTimeout`) is not run again. After `connectionLost(mayHaveRun: true)` the COMMIT may have taken effect.
     public func transaction<R>(
         isolation: Isolation = .readCommitted, readOnly: Bool = false, retries: Int = 5,
         _ body: (Transaction) async throws -> R
     ) async throws -> R {
-        let begin = "BEGIN ISOLATION LEVEL \(isolation.rawValue)\(readOnly ? " READ ONLY" : "")"
         var attempt = 0
         while true {
-            let transaction = Transaction(connection: try await owned.acquire(), pool: owned, begin: begin)
+            let transaction = Transaction(
+                connection: try await owned.acquire(), isolation: isolation, isReadOnly: readOnly)
             do {
                 defer {
                     transaction.end()

@@ -16,6 +16,7 @@ final class Node: Sendable {
     private let listener: Listener
     private let schema = SchemaCache()
     private let viewers = ViewerCache()
+    private let notifications: NodeListener
     private let denylist: KeywordDenylist
     private let end = Waiter()
 
@@ -36,6 +37,7 @@ final class Node: Sendable {
         options.serverURL = options.serverURL ?? "http://\(host):\(listener.port)\(options.mountPath)"
         self.options = options
         self.database = database
+        notifications = NodeListener(database)
         denylist = try KeywordDenylist(options.requestKeywordDenylist.map(\.json))
         self.limits = limits
         self.workers = (0..<workers).map { Worker(index: $0) }
@@ -172,5 +174,7 @@ final class Node: Sendable {
         return API(options: options, accounts: Accounts(store: store, options: accountOptions, cache: viewers))
     }
 
-    func makeDatabase(_ loop: Loop) -> Database { Database(loop: loop, configuration: database) }
+    func makeDatabase(_ loop: Loop) -> Database {
+        Database(loop: loop, configuration: database, listener: notifications)
+    }
 }

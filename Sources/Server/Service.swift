@@ -28,17 +28,16 @@ public enum Service {
             clusterOptions.onUnexpectedEnd = { code in
                 Log.shared.error("PostgreSQL ended unasked and is started again", ["exit": .int(Int(code))])
             }
+            clusterOptions.onSlowStart = { seconds, line in
+                Log.shared.info("PostgreSQL is still starting", ["seconds": .int(seconds), "says": .text(line)])
+            }
             let started = try PrivateCluster.start(clusterOptions)
             cluster = started
             try started.createDatabase(PrivateDatabase.name)
             conninfo = started.conninfo(database: PrivateDatabase.name)
         }
         defer { cluster?.stop() }
-        var database = DatabaseConfiguration(conninfo)
-        database.sharedConnections = options.database.sharedConnections
-        database.ownedLimit = options.database.ownedConnections
-        database.statementTimeout = .seconds(options.database.statementTimeout)
-        database.waitBound = .seconds(options.database.waitTimeout)
+        let database = try await options.databaseConfiguration(conninfo).fitted(workers: workers)
         let node = try Node(options: options, database: database, workers: workers)
         let version = try await node.migrate()
         try await node.start()
@@ -50,6 +49,18 @@ public enum Service {
         Log.shared.info("draining: no new connections; requests that run are finished")
         await node.drain()
         Log.shared.flush()
+    }
+}
+
+extension ServerOptions {
+    /// How each worker is to reach the database, as far as the options say.
+    public func databaseConfiguration(_ conninfo: String) -> DatabaseConfiguration {
+        var configuration = DatabaseConfiguration(conninfo)
+        configuration.sharedConnections = database.sharedConnections
+        configuration.ownedLimit = database.ownedConnections
+        configuration.statementTimeout = .seconds(database.statementTimeout)
+        configuration.waitBound = .seconds(database.waitTimeout)
+        return configuration
     }
 }
 

@@ -9,13 +9,14 @@ extension Doctor {
     /// PostgreSQL: the private cluster's, running or not, or the one that the options name.
     mutating func checkDatabase(_ options: ServerOptions) async {
         if let uri = options.databaseURI { return await checkServer(uri, options, whereToLook: "--database-url") }
+        let cluster = options.dataFolder + "/postgres"
         do {
-            let binaries = try PostgresBinaries.find()
+            let version = (try? TextFile.read(cluster + "/PG_VERSION")).flatMap { Int($0.prefix { $0.isNumber }) }
+            let binaries = try PostgresBinaries.find(majorVersion: version)
             good("PostgreSQL", "programs of version \(binaries.majorVersion) in \(binaries.folder)")
         } catch {
-            return bad("PostgreSQL", "no server programs found", "apt install postgresql, or tell --database-url")
+            return bad("PostgreSQL", "\(error)", "apt install postgresql, or tell --database-url")
         }
-        let cluster = options.dataFolder + "/postgres"
         guard access(cluster + "/PG_VERSION", F_OK) == 0 || errno == EACCES else {
             return doubtful("database", "the private cluster is not there yet", "the first hermes serve makes it")
         }
@@ -50,7 +51,8 @@ extension Doctor {
         var version = ""
         var encoding = ""
         var isReadOnly = false
-        var maxConnections = 0
+        /// How many connections are left.
+        var available = 0
         /// Milliseconds that its clock is ahead of ours.
         var skew = 0
         var migrations = Migrator.State.upToDate
@@ -89,13 +91,15 @@ extension Doctor {
         let rows = try await database.read(
             """
             SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint, current_setting('server_version'),
-                current_setting('server_encoding'), current_setting('max_connections')::bigint,
-                pg_is_in_recovery() OR current_setting('default_transaction_read_only') = 'on'
+                current_setting('server_encoding'),
+                pg_is_in_recovery() OR
+                    (SELECT reset_val FROM pg_settings WHERE name = 'default_transaction_read_only') = 'on'
             """)
         let after = now()
         return Answer(
-            version: rows.string(0, 1), encoding: rows.string(0, 2), isReadOnly: rows.bool(0, 4),
-            maxConnections: Int(rows.int(0, 3)), skew: Int(rows.int(0, 0) - (before + after) / 2),
+            version: rows.string(0, 1), encoding: rows.string(0, 2), isReadOnly: rows.bool(0, 3),
+            available: try await database.availableConnections(ignoringOwn: true),
+            skew: Int(rows.int(0, 0) - (before + after) / 2),
             migrations: try await Migrator().state(database))
     }
 
@@ -111,13 +115,12 @@ extension Doctor {
         } else {
             good("database", "\(version) answers")
         }
-        let needed =
-            options.workerCount
-            * (options.database.sharedConnections + options.database.ownedConnections + 1)
-        if needed > answer.maxConnections - 3 {
+        let wanted = options.databaseConfiguration("").connections(workers: options.workerCount)
+        // A private cluster is started with as many as are wanted.
+        if options.databaseURI != nil, wanted > answer.available {
             doubtful(
-                "connections", "up to \(needed) are wanted, PostgreSQL allows \(answer.maxConnections)",
-                "raise max_connections, or lower database.ownedConnections")
+                "connections", "up to \(wanted) are wanted, PostgreSQL has \(answer.available) left",
+                "raise max_connections, or lower database.ownedConnections; until then each worker takes fewer")
         }
         if abs(answer.skew) > 1000 {
             bad("clock", "PostgreSQL's is \(answer.skew) ms ahead", "set the time of both machines by NTP")

@@ -1,8 +1,10 @@
 import Core
+import Foundation
 import Glibc
-import Postgres
 import TestSupport
 import Testing
+
+@testable import Postgres
 
 /// NOTIFY between nodes: here two workers, each with its own connections.
 @Suite struct NotificationTests {
@@ -67,6 +69,103 @@ import Testing
         }
     }
 
+    @Test func workersOfANodeShareOneConnectionThatListens() async throws {
+        let shared = try await TestDatabase.make()
+        let listener = NodeListener(shared.configuration)
+        let workers = (0..<3).map { Worker(index: $0, name: "test") }
+        let stays = DispatchSemaphore(value: 0)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for worker in workers {
+                group.addTask {
+                    try await worker.run { worker, loop in
+                        let database = Database(loop: loop, configuration: shared.configuration, listener: listener)
+                        let heard = self.listen(database, "news")
+                        let own = self.listen(database, "worker \(worker.index)")
+                        let listening = try await eventually(loop) {
+                            database.isListening && heard.connected > 0 && own.connected > 0
+                        }
+                        #expect(listening)
+                        try await database.notify(channel: "worker \(worker.index)", payload: "own")
+                        try await database.notify(channel: "news", payload: "all")
+                        let all = try await eventually(loop) { heard.payloads.count == 3 && own.payloads == ["own"] }
+                        #expect(all, "\(heard.payloads) \(own.payloads)")
+                        if worker.index == 0 {
+                            let rows = try await database.write(
+                                """
+                                SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()
+                                AND (query LIKE 'LISTEN%' OR query = 'SELECT pg_listening_channels()')
+                                """)
+                            expectOne(rows)
+                            for _ in 1..<workers.count { stays.signal() }
+                        } else {
+                            // Nobody leaves before they were counted.
+                            try await blocking { stays.wait() }
+                        }
+                        await database.close()
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        // With the last one it is gone.
+        try await shared.withDatabase { _, database in
+            let gone = try await eventually(database.loop) {
+                try await database.write(
+                    """
+                    SELECT count(*) FROM pg_stat_activity
+                    WHERE datname = current_database() AND query = 'SELECT pg_listening_channels()'
+                    """
+                ).int(0, 0) == 0
+            }
+            #expect(gone)
+        }
+        for worker in workers { await worker.stop() }
+    }
+
+    @Test func whatAWorkerHasNotTakenInYetIsNotReliedOn() async throws {
+        let shared = try await TestDatabase.make()
+        try await shared.withDatabase({ $0.silence = .seconds(5) }) { _, database in
+            let heard = listen(database, "news")
+            let listening = try await eventually(database.loop) { database.isListening }
+            #expect(listening)
+            // Sent by another server's worker, while this one does nothing but look: its loop can't take it in.
+            let conninfo = shared.conninfo
+            let sent = Task.detached {
+                let sender = Worker(name: "sender")
+                try await sender.run { _, loop in
+                    let database = Database(loop: loop, configuration: DatabaseConfiguration(conninfo))
+                    try await database.notify(channel: "news", payload: "late")
+                    await database.close()
+                }
+                await sender.stop()
+            }
+            let start = Loop.monotonicNow()
+            while database.isListening, Loop.monotonicNow() - start < 4_000_000_000 { usleep(1000) }
+            #expect(!database.isListening)
+            #expect(heard.payloads.isEmpty)
+            let told = try await eventually(database.loop) { heard.payloads == ["late"] && database.isListening }
+            #expect(told)
+            try await sent.value
+        }
+    }
+
+    @Test func aConnectionThatNoLongerListensIsNoticed() async throws {
+        let shared = try await TestDatabase.make()
+        try await shared.withDatabase { _, database in
+            let heard = listen(database, "news")
+            let first = try await eventually(database.loop) { database.isListening }
+            #expect(first)
+            // As a pooler does that hands the backend to somebody else.
+            database.subscriptions.listener.runOnItsConnection("UNLISTEN *")
+            let again = try await eventually(database.loop) { heard.connected == 2 && database.isListening }
+            #expect(again)
+            #expect(heard.lost == 1)
+            try await database.notify(channel: "news", payload: "back")
+            let told = try await eventually(database.loop) { heard.payloads == ["back"] }
+            #expect(told)
+        }
+    }
+
     @Test func aStalledListenerIsNotReliedOn() async throws {
         let shared = try await TestDatabase.make()
         try await shared.withDatabase({ $0.silence = .milliseconds(150) }) { _, database in
@@ -76,7 +175,7 @@ import Testing
             let rows = try await database.write(
                 """
                 SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
-                AND (query LIKE 'LISTEN%' OR query = 'SELECT 1')
+                AND (query LIKE 'LISTEN%' OR query = 'SELECT pg_listening_channels()')
                 """)
             let listener = pid_t(rows.int(0, 0))
             kill(listener, SIGSTOP)

@@ -1,7 +1,8 @@
 import Core
-import Postgres
 import TestSupport
 import Testing
+
+@testable import Postgres
 
 /// Writes and transactions, which own their connection while they run.
 @Suite struct TransactionTests {
@@ -93,6 +94,101 @@ import Testing
         }
     }
 
+    @Test func aSavepointMayFailAfterOneWithinItSucceeded() async throws {
+        try await makeCounters().withDatabase { _, database in
+            try await database.transaction(retries: 0) { transaction in
+                try? await transaction.savepoint {
+                    _ = try await transaction.execute("UPDATE counter SET value = 1 WHERE id = 1")
+                    try await transaction.savepoint {
+                        _ = try await transaction.execute("UPDATE counter SET value = 2 WHERE id = 1")
+                    }
+                    throw Refused()
+                }
+                _ = try await transaction.execute("UPDATE counter SET value = 3 WHERE id = 2")
+            }
+            let values = [try await value(database, 1), try await value(database, 2)]
+            #expect(values == [0, 3])
+        }
+    }
+
+    @Test func aStatementThatCannotBeSentLeavesTheTransactionAsItWas() async throws {
+        try await makeCounters().withDatabase { _, database in
+            let error = await failure(of: {
+                try await database.transaction { transaction in
+                    // The first statement, with which BEGIN was to go.
+                    let refused = await failure(of: { try await transaction.execute("SELECT $1::text", [.text("\0")]) })
+                    #expect((refused as? PostgresError)?.kind == .parameter)
+                    _ = try await transaction.execute("UPDATE counter SET value = 9")
+                    throw Refused()
+                }
+            })
+            expect(error, is: Refused.self)
+            let after = try await value(database, 1)
+            #expect(after == 0)
+        }
+    }
+
+    @Test func aTransactionThatWasLeftIdleForTooLongIsNotRunAgain() async throws {
+        try await makeCounters().withDatabase({ $0.idleTransactionTimeout = .milliseconds(100) }) { _, database in
+            let attempts = Count()
+            let error = await failure(of: {
+                try await database.transaction { transaction in
+                    attempts.value += 1
+                    _ = try await transaction.execute("UPDATE counter SET value = 9")
+                    let isGone = try await eventually(database.loop) { !transaction.isOpen }
+                    #expect(isGone)
+                    _ = try await transaction.execute("SELECT 1")
+                }
+            })
+            #expect((error as? PostgresError)?.kind == .connectionLost(mayHaveRun: false))
+            #expect((error as? PostgresError)?.sqlState == "25P03")
+            #expect(attempts.value == 1)
+        }
+    }
+
+    @Test func aCommitThatWasNeverSentIsNoDoubt() async throws {
+        try await makeCounters().withDatabase { _, database in
+            let attempts = Count()
+            try await database.transaction { transaction in
+                attempts.value += 1
+                _ = try await transaction.execute("UPDATE counter SET value = value + 1 WHERE id = 1")
+                guard attempts.value == 1 else { return }
+                // The backend ends behind the transaction's back, while this worker looks elsewhere.
+                let own = try await transaction.execute("SELECT pg_backend_pid()").int(0, 0)
+                _ = try await database.write("SELECT pg_terminate_backend($1::int4, 5000)", [.int(own)])
+                let isGone = try await eventually(database.loop) { !transaction.isOpen }
+                #expect(isGone)
+            }
+            #expect(attempts.value == 2)
+            let after = try await value(database, 1)
+            #expect(after == 1)
+        }
+    }
+
+    @Test func whoGaveUpWaitingIsForgotten() async throws {
+        try await makeCounters().withDatabase({ $0.ownedLimit = 1 }) { _, database in
+            let release = Waiter()
+            let isHeld = Waiter()
+            let holder = database.loop.spawn {
+                _ = try? await database.transaction { transaction in
+                    _ = try await transaction.execute("SELECT 1")
+                    isHeld.resume()
+                    try await release.wait()
+                }
+            }
+            try await isHeld.wait()
+            let waiting = (0..<1000).map { _ in database.loop.spawn { _ = try? await database.write("SELECT 1") } }
+            let allWait = try await eventually(database.loop) { database.owned.waitingCount == 1000 }
+            #expect(allWait)
+            waiting.forEach { $0.cancel() }
+            for task in waiting { await task.value }
+            #expect(database.owned.waitingCount == 0)
+            release.resume()
+            await holder.value
+            try await expectOne(database.write("SELECT 1"))
+        }
+    }
+
     @Test func aSerializationFailureIsTriedAgain() async throws {
         try await makeCounters().withDatabase { _, database in
             let results = await database.loop.concurrently(20) { _ in
@@ -113,6 +209,7 @@ import Testing
         try await counters.execute("ALTER DATABASE \(counters.name) SET deadlock_timeout = '20ms'")
         try await counters.withDatabase { _, database in
             let attempts = Count()
+            let holding = Count()
             let bothHoldOne = Waiter()
             let results = await database.loop.concurrently(2) { index in
                 try await database.transaction { transaction in
@@ -120,7 +217,8 @@ import Testing
                     let first = index == 0 ? Int64(1) : 2
                     _ = try await transaction.execute(
                         "UPDATE counter SET value = value + 1 WHERE id = $1", [.int(first)])
-                    if attempts.value == 1 { try await bothHoldOne.wait() } else { bothHoldOne.resume() }
+                    holding.value += 1
+                    if holding.value == 1 { try await bothHoldOne.wait() } else { bothHoldOne.resume() }
                     _ = try await transaction.execute(
                         "UPDATE counter SET value = value + 1 WHERE id = $1", [.int(3 - first)])
                 }

@@ -104,4 +104,44 @@ import Testing
             #expect(rows.string(0, 1) == "Ñ")
         }
     }
+
+    @Test func aColumnOfAnotherTypeIsToldBeforeItIsRead() async throws {
+        try await TestDatabase.make().withDatabase { _, database in
+            let rows = try await database.read("SELECT 1::float8, now(), NULL::int8")
+            try rows.require([.float8, .timestamptz, .int8])
+            try rows.require([.timestamptz], from: 1)
+            // Of the same length, so that nothing else would show it.
+            let error = await failure(of: { try rows.require([.int8]) })
+            #expect((error as? PostgresError)?.kind == .resultType)
+            #expect((error as? PostgresError)?.meansSchemaChanged == true)
+            expect(await failure(of: { try rows.require([.int8], from: 3) }), is: PostgresError.self)
+            #expect(rows.int(0, 2) == 0)
+        }
+    }
+
+    @Test func aValueReadAsAnotherTypeEndsADebugBuild() async {
+        await #expect(processExitsWith: .failure) {
+            let database = try await TestDatabase.make()
+            try await database.withDatabase { _, database in
+                _ = try await database.read("SELECT 'words'").int(0, 0)
+            }
+        }
+    }
+
+    @Test func anErrorThatIsPrintedTellsNothingOfARow() async throws {
+        let shared = try await TestDatabase.make()
+        try await shared.execute("CREATE TABLE person (email text UNIQUE)")
+        try await shared.withDatabase { _, database in
+            _ = try await database.write("INSERT INTO person VALUES ('ana@example.org')")
+            let error = await failure(of: { try await database.write("INSERT INTO person VALUES ('ana@example.org')") })
+            let refused = try #require(error as? PostgresError)
+            #expect(refused.detail?.contains("ana@example.org") == true)
+            for text in ["\(refused)", String(reflecting: refused), refused.localizedDescription] {
+                #expect(!text.contains("ana@example.org"))
+            }
+            var dumped = ""
+            dump(refused, to: &dumped)
+            #expect(!dumped.contains("ana@example.org"))
+        }
+    }
 }

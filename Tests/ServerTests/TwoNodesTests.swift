@@ -171,7 +171,7 @@ extension TestServer {
         let rows = try await sql.write(
             """
             SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND application_name = $1
-            AND (query LIKE '%LISTEN%' OR query = 'SELECT 1')
+            AND (query LIKE '%LISTEN%' OR query LIKE '%pg_listening_channels%')
             """, [.text("node\(node)")])
         return (0..<rows.count).map { pid_t(rows.int($0, 0)) }
     }
