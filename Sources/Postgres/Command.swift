@@ -38,6 +38,8 @@ final class Command {
     var isInBacklog = false
     /// What its statement has cost so far.
     var cost: ReadCosts.Cost?
+    /// Which reads of the connection that it was last sent on are answered in one piece with it.
+    var group: UInt64 = 0
     /// What was added to its connection's load.
     var estimate: Double = 0
 

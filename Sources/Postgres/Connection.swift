@@ -58,6 +58,9 @@ final class Connection {
     // What the shared pool keeps of a connection.
     /// Nanoseconds that what is in flight will take, as far as is known.
     var load: Double = 0
+    /// The reads that are answered in one piece with the next one that is sent, and what they cost.
+    var group: UInt64 = 0
+    var groupLoad: Double = 0
     /// A read has it to itself.
     var isTaken = false
     /// To be closed as soon as it is idle.

@@ -3,9 +3,11 @@
 struct ReadCosts {
     /// One statement's.
     final class Cost {
-        /// Rises at once to what a slow run took, and comes down by an eighth with each faster one: a statement that
-        /// is slow for some parameters counts as slow for a while, and one that met a hiccup is soon fast again.
+        /// Follows slow runs by a quarter and others by an eighth: a statement that is slow for some parameters counts
+        /// as slow for a while, and a hiccup of a busy machine does not make a fast one slow.
         fileprivate(set) var typical: Double
+        /// It has run.
+        fileprivate(set) var isKnown = false
         init(typical: Double) { self.typical = typical }
     }
 
@@ -29,8 +31,9 @@ struct ReadCosts {
     /// A run has taken this long, or has already lasted this long; from `slow` on it is a slow one.
     mutating func record(_ cost: Cost, _ nanoseconds: UInt64, slow: UInt64) {
         let time = Double(nanoseconds)
+        cost.isKnown = true
         if nanoseconds >= slow {
-            cost.typical = max(cost.typical, time)
+            cost.typical += max(0, time - cost.typical) / 4
         } else {
             cost.typical += (time - cost.typical) / 8
             mean += (time - mean) / 64

@@ -173,14 +173,19 @@ import Testing
         }
     }
 
-    @Test func whatAStatementCostsRisesAtOnceAndFallsSlowly() {
+    @Test func aHiccupMakesNoStatementSlowButRepeatedOrLongRunsDo() {
+        let slow: UInt64 = 5_000_000
         var costs = ReadCosts(limit: 2)
         let cost = costs.find("SELECT 1")
         #expect(cost.typical == costs.mean)
-        costs.record(cost, 50_000_000, slow: 5_000_000)
-        #expect(cost.typical == 50_000_000)
-        for _ in 0..<40 { costs.record(cost, 100_000, slow: 5_000_000) }
-        #expect(cost.typical < 5_000_000)
+        costs.record(cost, 10_000_000, slow: slow)
+        #expect(cost.typical < Double(slow))
+        for _ in 0..<4 { costs.record(cost, 10_000_000, slow: slow) }
+        #expect(cost.typical > Double(slow))
+        for _ in 0..<20 { costs.record(cost, 100_000, slow: slow) }
+        #expect(cost.typical < Double(slow))
+        costs.record(cost, 1_000_000_000, slow: slow)
+        #expect(cost.typical > Double(slow))
         #expect(costs.find("SELECT 1") === cost)
         // Past the limit it begins anew.
         _ = costs.find("SELECT 2")
