@@ -77,7 +77,7 @@ import Testing
     @Test func aValueOfAHundredMegabytesComesAndGoes() async throws {
         let database = try await TestDatabase.make()
         try await database.execute("CREATE TABLE large (value bytea)")
-        try await database.withDatabase { _, database in
+        try await database.withDatabase({ $0.statementTimeout = .seconds(600) }) { _, database in
             let value = [UInt8](repeating: 0xA5, count: 100 << 20)
             _ = try await database.write("INSERT INTO large VALUES ($1)", [.bytes(value)])
             let rows = try await database.read("SELECT value FROM large")
