@@ -30,17 +30,21 @@ final class API {
     // MARK: the path of a request
 
     /// Answers any request below the mount path.
-    func answer(_ http: HTTPRequest, path: [String], id: String) async -> Answer {
+    ///
+    /// - Parameters:
+    ///   - client: where it comes from.
+    ///   - user: set to whose session came with it.
+    func answer(_ http: HTTPRequest, path: [String], client: String, user: inout String?) async -> Answer {
         var answer: Answer
         do {
-            answer = try await serve(http, path, id)
+            answer = try await serve(http, path, client, &user)
         } catch {
             let isDefect: Bool
             (answer, isDefect) = errors.answer(error)
             if isDefect {
                 Log.shared.error(
                     "a request failed",
-                    ["id": .text(id), "method": .text(http.method), "path": .text(http.path), "error": "\(error)"])
+                    ["id": .text(http.id), "method": .text(http.method), "path": .text(http.path), "error": "\(error)"])
             }
         }
         answer.headers += cors.headers(origin: cors.asksForOrigin ? http.header("Origin") : nil)
@@ -58,7 +62,9 @@ final class API {
         routes.match(http.method, path)?.route.body == .stream ? .streamed(limit: nil) : .collected(limit: nil)
     }
 
-    private func serve(_ http: HTTPRequest, _ path: [String], _ id: String) async throws -> Answer {
+    private func serve(
+        _ http: HTTPRequest, _ path: [String], _ client: String, _ user: inout String?
+    ) async throws -> Answer {
         if http.method == "OPTIONS" { return Answer(body: []) }
         if path.first?.lowercased() == "health" { return Answer(json: ["status": "ok"]) }
         // Identify.
@@ -69,6 +75,7 @@ final class API {
         try checkAllowed(path, caller)
         let match = method == http.method ? asSent : routes.match(method, path)
         let viewer = try await viewer(caller, ignoringSession: match?.route.ignoresSession == true)
+        user = viewer.userId
         guard let match else {
             throw ParseError(nil, "There is no route \(method) /\(path.joined(separator: "/")).", status: 404)
         }
@@ -76,15 +83,19 @@ final class API {
         var parameters = RequestBody.parameters(http)
         if method == "GET", !body.isEmpty { parameters += body.members }
         var info = RequestInfo()
-        info.id = id
-        info.address = http.remoteAddress.text
-        let request = Request(
+        info.id = http.id
+        info.address = client
+        var request = Request(
             method: method, path: path, arguments: match.arguments, parameters: parameters, body: body, caller: caller,
             operation: store.operation(as: viewer, request: info, context: caller.context))
+        if match.route.body == .stream { request.nextChunk = { try await http.nextChunk() } }
         try await checkIdempotency(request)
         // Plan, run, write.
         return try await run(match.route, request)
     }
+
+    /// Whether a request shows an operator's key.
+    func isOperator(_ http: HTTPRequest) -> Bool { identification.isOperator(http) }
 
     /// What the key or the session make of the caller.
     private func viewer(_ caller: Caller, ignoringSession: Bool) async throws -> Viewer {

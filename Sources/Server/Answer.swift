@@ -1,4 +1,3 @@
-import Core
 import HTTP
 import Postgres
 import Schema
@@ -7,34 +6,33 @@ import Wire
 /// What a route answers.
 struct Answer {
     enum Body {
-        case bytes([UInt8])
         /// Written when it is sent: behind the commit of the batch that it is a part of.
         case json((inout JSONWriter) -> Void)
-        /// Written piece by piece; `length` in bytes where it is known.
-        case stream(length: Int?, (ResponseWriter) async throws -> Void)
-        /// Another protocol from here on, such as `websocket`; the connection belongs to the closure.
-        case upgrade(to: String, (UpgradedConnection) async -> Void)
+        /// Bytes, a stream, or another protocol.
+        case content(HTTPAnswer.Content)
     }
 
     var status = 200
     var headers: [(String, String)] = []
     var body: Body
 
-    init(status: Int = 200, headers: [(String, String)] = [], body: Body) {
+    init(status: Int = 200, headers: [(String, String)] = [], content: HTTPAnswer.Content) {
         self.status = status
         self.headers = headers
-        self.body = body
+        body = .content(content)
     }
 
     init(status: Int = 200, headers: [(String, String)] = [], body: [UInt8]) {
-        self.init(status: status, headers: headers, body: .bytes(body))
+        self.init(status: status, headers: headers, content: .whole(body))
     }
 
     init(status: Int = 200, json: JSON) { self.init(status: status, body: json.bytes) }
 
     /// What `write` writes.
     init(status: Int = 200, headers: [(String, String)] = [], _ write: @escaping (inout JSONWriter) -> Void) {
-        self.init(status: status, headers: headers, body: .json(write))
+        self.status = status
+        self.headers = headers
+        body = .json(write)
     }
 
     static var empty: Answer { Answer(json: [:]) }
@@ -42,35 +40,25 @@ struct Answer {
     /// The whole body; nil where it comes piece by piece.
     var bytes: [UInt8]? {
         switch body {
-        case .bytes(let bytes): return bytes
+        case .content(.whole(let bytes)): return bytes
         case .json(let write):
             var out = JSONWriter()
             write(&out)
             return out.finish()
-        case .stream, .upgrade: return nil
+        case .content: return nil
         }
     }
 
-    /// Sends it; answers how many bytes the body had, as far as that is known.
+    /// Sends it; answers how many bytes the body has, as far as that is known.
     func send(_ responder: HTTPResponder) async -> Int {
         if let bytes {
             responder.respond(status: status, headers: headers, body: bytes)
             return bytes.count
         }
-        switch body {
-        case .stream(let length, let write):
-            let writer = responder.respondStreaming(status: status, headers: headers, length: length)
-            // A body that is not finished is broken off, which the client notices.
-            do {
-                try await write(writer)
-                writer.finish()
-            } catch { Log.shared.debug("an answer was broken off", ["error": "\(error)"]) }
-            return length ?? 0
-        case .upgrade(let name, let serve):
-            if let connection = try? await responder.upgrade(to: name, headers: headers) { await serve(connection) }
-            return 0
-        case .bytes, .json: return 0
-        }
+        guard case .content(let content) = body else { return 0 }
+        await responder.send(HTTPAnswer(status: status, headers: headers, content))
+        if case .stream(let length?, _) = content { return length }
+        return 0
     }
 }
 

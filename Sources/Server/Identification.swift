@@ -63,6 +63,21 @@ struct Identification {
         return caller
     }
 
+    /// Whether a request shows the master key or the read-only one, as `X-Parse-Master-Key`, as a bearer token or as
+    /// the password of Basic authentication, from where that key may be used.
+    func isOperator(_ request: HTTPRequest) -> Bool {
+        let authorization = request.header("Authorization")
+        let bearer = authorization.flatMap { text -> String? in
+            let parts = text.split(separator: " ", maxSplits: 1)
+            return parts.count == 2 && parts[0].lowercased() == "bearer" ? String(parts[1]) : nil
+        }
+        let given =
+            request.header("X-Parse-Master-Key") ?? bearer
+            ?? authorization.flatMap(BasicAuthentication.init)?.masterKey
+        let key = try? key(master: given, maintenance: nil, of: request)
+        return key == .master || key == .readOnlyMaster
+    }
+
     /// Throws 403 where a right key comes from an address that it must not come from.
     private func key(
         master: String?, maintenance: String?, of request: HTTPRequest

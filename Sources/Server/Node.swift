@@ -6,6 +6,7 @@ import Options
 import Postgres
 import Schema
 import Store
+import Synchronization
 import Wire
 
 /// One running server: its workers, its listener, and what the workers share.
@@ -18,11 +19,16 @@ final class Node: Sendable {
     private let viewers = ViewerCache()
     private let notifications: NodeListener
     private let denylist: KeywordDenylist
+    private let routes: RouteTable
     private let end = Waiter()
+    /// What each worker serves with, from the start until it has drained.
+    private let servers = Mutex<[Resident<WorkerServer>]>([])
 
     var port: Int { listener.port }
 
-    init(options: ServerOptions, database: DatabaseConfiguration, workers: Int) throws {
+    init(
+        options: ServerOptions, database: DatabaseConfiguration, workers: Int, routes: RouteTable = .standard
+    ) throws {
         var options = options
         var limits = HTTPServer.Limits()
         limits.headSize = options.http.maxHeadSize.bytes
@@ -37,6 +43,7 @@ final class Node: Sendable {
         options.serverURL = options.serverURL ?? "http://\(host):\(listener.port)\(options.mountPath)"
         self.options = options
         self.database = database
+        self.routes = routes
         notifications = NodeListener(database)
         denylist = try KeywordDenylist(options.requestKeywordDenylist.map(\.json))
         self.limits = limits
@@ -76,14 +83,15 @@ final class Node: Sendable {
         } catch let error as ParseError { throw OptionFault("schema.definitions: \(error.message)") }
     }
 
-    /// Starts each worker's service, then listens.
+    /// Starts each worker's server, then listens.
     func start() async throws {
         for worker in workers {
-            try await worker.run { _, loop in
-                let service = try WorkerService(loop: loop, node: self)
-                try await service.prepare()
-                loop.keep(service)
+            let server = try await Resident(on: worker) { loop in
+                let server = try WorkerServer(loop: loop, node: self)
+                try await server.prepare()
+                return server
             }
+            servers.withLock { $0.append(server) }
         }
         let end = end
         await workers[0].run { _, loop in
@@ -93,15 +101,24 @@ final class Node: Sendable {
             loop.keep(signals)
             self.listener.start(on: loop)
             self.tidy(loop)
-            if let service = loop.first(WorkerService.self) { service.buildIndexes(self.database) }
         }
+        let configuration = database
+        await first?.run { $0.buildIndexes(configuration) }
     }
 
-    /// Every minute, on one worker.
+    /// The server that does what is done once a node.
+    private var first: Resident<WorkerServer>? { servers.withLock(\.first) }
+
+    /// Every minute.
     private func tidy(_ loop: Loop) {
         loop.schedule(after: 60_000_000_000) {
             self.tidy(loop)
-            loop.spawn { try? await loop.first(WorkerService.self)?.tidy() }
+            let server = self.first
+            loop.spawn {
+                do { try await server?.run { try await $0.tidy() } } catch {
+                    Log.shared.warning("old request ids could not be deleted; it is tried again", ["error": "\(error)"])
+                }
+            }
         }
     }
 
@@ -111,16 +128,19 @@ final class Node: Sendable {
     func drain() async {
         await workers[0].run { _, loop in self.listener.stop(on: loop) }
         let patience = UInt64(options.drainTimeout * 1e9)
+        let draining = servers.withLock { servers in
+            defer { servers = [] }
+            return servers
+        }
         await withTaskGroup(of: Void.self) { group in
-            for worker in workers {
+            for server in draining {
                 group.addTask {
-                    await worker.run { _, loop in
-                        await loop.first(WorkerService.self)?.drain(atMost: patience)
-                    }
-                    await worker.stop()
+                    await server.run { await $0.drain(atMost: patience) }
+                    await server.end()
                 }
             }
         }
+        for worker in workers { await worker.stop() }
     }
 
     // MARK: TLS
@@ -139,9 +159,7 @@ final class Node: Sendable {
         Task {
             do {
                 if let tls = try certificate() {
-                    for worker in workers {
-                        try await worker.run { _, loop in try loop.first(WorkerService.self)?.reload(tls) }
-                    }
+                    for server in servers.withLock({ $0 }) { try await server.run { try $0.reload(tls) } }
                     Log.shared.info("the certificate was read again")
                 }
             } catch {
@@ -171,7 +189,8 @@ final class Node: Sendable {
         ) { channel, payload in
             if channel == AccessChange.channel { viewers.forget(payload) }
         }
-        return API(options: options, accounts: Accounts(store: store, options: accountOptions, cache: viewers))
+        return API(
+            options: options, accounts: Accounts(store: store, options: accountOptions, cache: viewers), routes: routes)
     }
 
     func makeDatabase(_ loop: Loop) -> Database {

@@ -14,17 +14,3 @@ extension HTTPServer {
         }
     }
 }
-
-extension Front {
-    /// Counts and logs what was answered without it.
-    func refused(_ request: HTTPRequest, _ refusal: HTTPRefusal, bytes: Int) {
-        count(refusal.status)
-        Log.shared.info(
-            "request refused",
-            [
-                "id": .text(request.id), "method": .text(request.method), "path": .text(request.path),
-                "status": .int(refusal.status), "bytes": .int(bytes), "client": .text(request.remoteAddress.text),
-                "reason": .text(refusal.message),
-            ])
-    }
-}

@@ -15,6 +15,8 @@ struct Request {
     var caller: Caller
     /// Who asks, and where what is asked for runs.
     var operation: Operation
+    /// The next piece of a body that is taken piece by piece; nil at its end. nil itself for every other route.
+    var nextChunk: (() async throws -> [UInt8]?)?
 
     var viewer: Viewer { operation.viewer }
     /// Of a route whose path ends in one.

@@ -139,25 +139,30 @@ import Wire
         }
     }
 
-    private func metrics(port: Int) async throws -> String {
+    private func metrics(port: Int, _ headers: [String]) async throws -> String {
         try await blocking {
             let connection = RawConnection(port: port)
-            connection.request("GET", "/metrics")
+            connection.request("GET", "/metrics", headers: headers)
             return connection.answer()
         }
     }
 
-    @Test func metricsAreForAddressesOfTheMasterKeyOnly() async throws {
+    @Test func metricsAreForOperatorsOnly() async throws {
+        let key = ["Authorization: Bearer \(TestServer.masterKey)"]
         let elsewhere = try AddressSet(["10.0.0.1"])
         try await withServer { options in
             options.masterKeyIps = elsewhere
         } _: { server in
-            let answer = try await metrics(port: server.client.port)
+            let answer = try await metrics(port: server.client.port, key)
             #expect(answer.hasPrefix("HTTP/1.1 403"))
         }
         try await withServer { server in
             _ = try await server.client.create("Note", ["text": "x"])
-            let answer = try await metrics(port: server.client.port)
+            for wrong in [[], ["Authorization: Bearer guess"], ["Authorization: Basic dGVzdDpndWVzcw=="]] {
+                let refused = try await metrics(port: server.client.port, wrong)
+                #expect(refused.hasPrefix("HTTP/1.1 403"))
+            }
+            let answer = try await metrics(port: server.client.port, key)
             #expect(answer.hasPrefix("HTTP/1.1 200") && answer.contains("text/plain; version=0.0.4"))
             #expect(answer.contains("hermes_requests_total{status=\"2xx\"}"))
             #expect(answer.contains("hermes_request_seconds_count"))

@@ -55,4 +55,15 @@ final class RawConnection {
         }
         return text + String(decoding: body, as: UTF8.self)
     }
+
+    /// What comes until the other side closes.
+    func rest() -> String {
+        var all: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 4096)
+        while true {
+            let count = recv(descriptor, &buffer, buffer.count, 0)
+            guard count > 0 else { return String(decoding: all, as: UTF8.self) }
+            all += buffer.prefix(count)
+        }
+    }
 }

@@ -55,9 +55,11 @@ struct TestServer {
 /// Starts `count` nodes on a new database, each on a free port with `workers` threads, and runs `body` on a worker of
 /// its own with a client for each; then stops all.
 ///
-/// - Parameter conninfo: A database to use instead of a new one.
+/// - Parameters:
+///   - conninfo: A database to use instead of a new one.
+///   - routes: Served in place of the API's.
 func withServer(
-    nodes count: Int = 1, workers: Int = 1, conninfo given: String? = nil,
+    nodes count: Int = 1, workers: Int = 1, conninfo given: String? = nil, routes: RouteTable? = nil,
     _ configure: @Sendable (inout ServerOptions) -> Void = { _ in },
     _ body: @Sendable (TestServer) async throws -> Void
 ) async throws {
@@ -73,7 +75,7 @@ func withServer(
     options.drainTimeout = 5
     configure(&options)
     var nodes: [Node] = []
-    for index in 0..<count { nodes.append(try makeNode(index, options, conninfo, workers)) }
+    for index in 0..<count { nodes.append(try makeNode(index, options, conninfo, workers, routes)) }
     let started = nodes
     let worker = Worker(name: "client")
     var failure: (any Error)?
@@ -103,9 +105,12 @@ func withServer(
 func removeFolder(_ path: String) { try? FileManager.default.removeItem(atPath: path) }
 
 /// Its connections carry its name, `node0`, `node1`…, in pg_stat_activity.
-private func makeNode(_ index: Int, _ options: ServerOptions, _ conninfo: String, _ workers: Int) throws -> Node {
+private func makeNode(
+    _ index: Int, _ options: ServerOptions, _ conninfo: String, _ workers: Int, _ routes: RouteTable?
+) throws -> Node {
     var configuration = DatabaseConfiguration(conninfo + " application_name=node\(index)")
     configuration.statementTimeout = .seconds(options.database.statementTimeout)
     configuration.waitBound = .seconds(options.database.waitTimeout)
-    return try Node(options: options, database: configuration, workers: workers)
+    return try Node(
+        options: options, database: configuration, workers: workers, routes: routes ?? .standard)
 }
