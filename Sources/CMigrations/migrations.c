@@ -10,6 +10,10 @@ static const char sql_0001[] = {
 #embed "../../sql/0001_catalogue.sql" suffix(, 0)
 };
 
+static const char sql_0002[] = {
+#embed "../../sql/0002_operators.sql" suffix(, 0)
+};
+
 static const char sql_0003[] = {
 #embed "../../sql/0003_schema_versions.sql" suffix(, 0)
 };
@@ -24,6 +28,7 @@ static const char sql_0007[] = {
 
 static const struct hermes_migration migrations[] = {
     {1, "catalogue", sql_0001, sizeof(sql_0001) - 1},
+    {2, "operators", sql_0002, sizeof(sql_0002) - 1},
     {3, "schema_versions", sql_0003, sizeof(sql_0003) - 1},
     {4, "indexes", sql_0004, sizeof(sql_0004) - 1},
     {7, "session_digests", sql_0007, sizeof(sql_0007) - 1},

@@ -81,7 +81,7 @@ struct Access {
             conditions.append(.when("\(table.column("user")) = \(SQL.text(userId))"))
         } else {
             let column = table.column(access == .read ? "_rperm" : "_wperm")
-            conditions.append(.when("(\(column) IS NULL OR \(column) && \(SQL.texts(viewer.principals)))"))
+            conditions.append(.when("(\(column) IS NULL OR \(column) &&~ \(SQL.texts(viewer.principals)))"))
         }
         if case .pointers(let fields) = rows {
             guard let userId = viewer.userId else { return .never }

@@ -2,40 +2,46 @@ import Schema
 import Wire
 
 /// `ORDER BY`: the keys that the class has, then objectId, so that pages never overlap.
+///
+/// objectId follows the direction of the key before it: an index on both then serves either direction.
 struct OrderSQL {
-    /// `alwaysOrdered`: by creation where the query says nothing, because it takes a part of the rows.
-    /// `relevance` stands for the key `$score`; `near` sorts where nothing else does. Both are asked for only where
-    /// they are used.
+    /// `relevance` stands for the key `$score`; `near` sorts where nothing else does. By creation where neither says
+    /// anything. Both are asked for only where they are used.
     func clause(
-        _ order: [Order], on table: TableReference, alwaysOrdered: Bool,
+        _ order: [Order], on table: TableReference,
         relevance: () throws(ParseError) -> SQL? = { () throws(ParseError) in nil },
         near: () throws(ParseError) -> SQL? = { () throws(ParseError) in nil }
     ) throws(ParseError) -> SQL {
         var keys: [SQL] = []
+        var descending = false
         var endsUnique = false
-        for key in order {
+        for key in order where !endsUnique {
             if key.path.field == "$score" {
-                if let relevance = try relevance() { keys.append(relevance) }
+                guard let relevance = try relevance() else { continue }
+                keys.append("\(relevance) DESC")
+                descending = true
                 continue
             }
-            if !key.path.isDotted, key.path.field == "objectId" { endsUnique = true }
-            switch Operand(key.path, of: table) {
-            case .column(let column, let type):
-                guard type != .geoPoint, type != .polygon else { continue }
-                keys.append(key.descending ? "\(column) DESC" : column)
-            case .json(let expression):
-                keys.append(key.descending ? "\(expression) DESC" : expression)
-            case .missing, .relation: continue
-            }
-            if endsUnique { break }
+            let expressions = expressions(key.path, of: table)
+            guard !expressions.isEmpty else { continue }
+            keys += key.descending ? expressions.map { "\($0) DESC" } : expressions
+            descending = key.descending
+            endsUnique = key.path == FieldPath(field: "objectId")
         }
-        if keys.isEmpty, let near = try near() { keys.append(near) }
-        if keys.isEmpty {
-            guard alwaysOrdered else { return "" }
-            keys.append(table.column("createdAt"))
+        if keys.isEmpty { keys.append(try near() ?? table.column("createdAt")) }
+        if !endsUnique {
+            let id = table.column("objectId")
+            keys.append(descending ? "\(id) DESC" : id)
         }
-        if !endsUnique { keys.append(table.column("objectId")) }
         return " ORDER BY \(keys)"
+    }
+
+    private func expressions(_ path: FieldPath, of table: TableReference) -> [SQL] {
+        switch Operand(path, of: table) {
+        case .column(_, .geoPoint), .column(_, .polygon), .missing, .relation: []
+        case .column(let column, _): [column]
+        case .json(let expression): [expression]
+        }
     }
 }
 
@@ -46,8 +52,23 @@ struct Page {
 
     var sql: SQL {
         var sql: SQL = ""
-        if let limit { sql += " LIMIT \(SQL.bind(.int(Int64(limit)), "bigint"))" }
+        if let limit {
+            // PostgreSQL takes a limit that it does not know for a tenth of the table, and so plans such a statement
+            // anew each time. Limits that pages usually have stand in the text itself: a few dozen texts at most.
+            sql += Page.isUsual(limit) ? " LIMIT \(number: limit)" : " LIMIT \(SQL.bind(.int(Int64(limit)), "bigint"))"
+        }
         if skip > 0 { sql += " OFFSET \(SQL.bind(.int(Int64(skip)), "bigint"))" }
         return sql
+    }
+
+    /// 0 to 10, multiples of five to 100, of a hundred to 1,000, powers of two to 1,024.
+    static func isUsual(_ limit: Int) -> Bool {
+        switch limit {
+        case ..<0: false
+        case ...10: true
+        case ...100 where limit % 5 == 0: true
+        case ...1000 where limit % 100 == 0: true
+        default: limit <= 1024 && limit & (limit - 1) == 0
+        }
     }
 }

@@ -35,10 +35,13 @@ struct ReadSQL {
         let table = access.table(table, aliases.next())
         let (columns, expressions) = select(selection, of: table)
         var sql: SQL = "SELECT \(expressions) FROM \(table.source)\(try conditions(query.predicate, on: table, rows))"
-        sql += try OrderSQL().clause(
-            query.order, on: table, alwaysOrdered: query.skip > 0,
-            relevance: { () throws(ParseError) in try relevance(query.predicate, of: table) },
-            near: { () throws(ParseError) in nearest(query.predicate, of: table) })
+        // One object needs no order.
+        if !query.predicate.asksForOneId {
+            sql += try OrderSQL().clause(
+                query.order, on: table,
+                relevance: { () throws(ParseError) in try relevance(query.predicate, of: table) },
+                near: { () throws(ParseError) in nearest(query.predicate, of: table) })
+        }
         sql += Page(limit: limit, skip: query.skip).sql
         return Plan(sql, columns: columns, relations: relations(table.schema))
     }
@@ -154,8 +157,19 @@ struct ReadSQL {
             return nil
         case .field(let path, .text(let search)):
             guard case .column(let column, .string) = Operand(path, of: table) else { return nil }
-            return "\(try TextSearchSQL(search).score(column)) DESC"
+            return try TextSearchSQL(search).score(column)
         default: return nil
+        }
+    }
+}
+
+extension Predicate {
+    /// Whether it is satisfied by the object of one id alone, and asks for nothing else.
+    var asksForOneId: Bool {
+        switch self {
+        case .and(let parts): parts.count == 1 && parts[0].asksForOneId
+        case .field(let path, .equal(.string)): path == FieldPath(field: "objectId")
+        default: false
         }
     }
 }

@@ -78,7 +78,7 @@ extension Store {
         }
         var set: ResultSet?
         if limit != 0 {
-            let operation: ClassPermissions.Operation = asksForOneId(query.predicate) ? .get : .find
+            let operation: ClassPermissions.Operation = query.predicate.asksForOneId ? .get : .find
             let rows = try access.decide(operation, on: table)
             let selection = try selection(query, table)
             let plan = try ReadSQL(schema: schema, access: access, options: options).find(
@@ -138,14 +138,6 @@ extension Store {
     private func limit(_ asked: Int?) -> Int {
         let limit = asked ?? options.defaultLimit
         return options.maxLimit.map { min($0, limit) } ?? limit
-    }
-
-    private func asksForOneId(_ predicate: Predicate) -> Bool {
-        switch predicate {
-        case .and(let parts): parts.count == 1 && asksForOneId(parts[0])
-        case .field(let path, .equal(.string)): path == FieldPath(field: "objectId")
-        default: false
-        }
     }
 
     private func selection(_ query: Query, _ table: ClassSchema) throws(ParseError) -> (

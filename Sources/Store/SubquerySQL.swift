@@ -112,7 +112,7 @@ extension PredicateSQL {
         if limit == nil, query.skip == 0 { conditions.append(.when("\(selected) IS NOT NULL")) }
         var sql: SQL = "SELECT \(selected) FROM \(table.source)\(Condition.clause(conditions))"
         if limit != nil || query.skip > 0 {
-            sql += try OrderSQL().clause(query.order, on: table, alwaysOrdered: true)
+            sql += try OrderSQL().clause(query.order, on: table)
             sql += Page(limit: limit, skip: query.skip).sql
         }
         return sql

@@ -1,0 +1,147 @@
+import Core
+import Postgres
+import Schema
+import TestSupport
+import Testing
+import Wire
+
+@testable import Store
+
+/// How PostgreSQL carries out what the builder makes, on a forum of 2,000 topics and 20,000 comments.
+@Suite struct PlanTests {
+    /// A store on the forum, and a transaction: one connection, whose prepared statements can be looked at.
+    static func onForum<R: Sendable>(
+        _ body: @escaping @Sendable (Store, Transaction) async throws -> R
+    ) async throws -> R {
+        try await TestDatabase.make(template: .forum).withDatabase { _, database in
+            let catalogue = Catalogue(database: database, cache: SchemaCache())
+            let store = Store(catalogue: catalogue, database: database, options: StoreOptions())
+            return try await database.transaction { try await body(store, $0) }
+        }
+    }
+
+    static let viewer = Viewer(userId: "u7", roles: ["mods"])
+
+    /// Each is asked twelve times with values of its own, and all statements of it are planned once.
+    static let asked: [(className: String, parameters: String)] = [
+        ("Temas", #"{"order": "-createdAt", "limit": 50}"#),
+        ("Temas", #"{"order": "-createdAt"}"#),
+        ("Temas", #"{"order": "-createdAt", "limit": 20, "include": "autor"}"#),
+        (
+            "Comentarios",
+            #"{"where": {"tema": {"__type": "Pointer", "className": "Temas", "objectId": "t#"}}, "order": "-createdAt", "limit": 20, "include": "autor"}"#
+        ),
+        (
+            "Comentarios",
+            #"{"where": {"tema": {"$inQuery": {"className": "Temas", "where": {"votos": #}}}}, "order": "-createdAt", "limit": 20}"#
+        ),
+        (
+            "Comentarios",
+            #"{"where": {"tema": {"__type": "Pointer", "className": "Temas", "objectId": "t#"}}, "limit": 0, "count": 1}"#
+        ),
+    ]
+
+    @Test(arguments: asked) func whatIsAskedOftenIsPlannedOnce(_ asked: (className: String, parameters: String))
+        async throws
+    {
+        let plans = try await PlanTests.onForum { store, transaction in
+            for round in 1...12 {
+                let text = asked.parameters.split(separator: "#", omittingEmptySubsequences: false)
+                    .joined(separator: String(round * 7))
+                let query = try Query.parse(
+                    className: asked.className, parameters: try JSONParser.parse(text).object?.members ?? [])
+                _ = try await store.find(query, as: PlanTests.viewer, using: transaction)
+            }
+            return try await PlanTests.plans(transaction)
+        }
+        #expect(!plans.isEmpty)
+        for plan in plans { #expect(plan.generic >= 6, "\(plan)") }
+    }
+
+    @Test func aGetIsPlannedOnce() async throws {
+        let plans = try await PlanTests.onForum { store, transaction in
+            for round in 1...12 {
+                let id = "t\(round)"
+                let query = try Query.parseGet(className: "Temas", objectId: id, parameters: [])
+                _ = try await store.get(query, objectId: id, as: PlanTests.viewer, using: transaction)
+            }
+            return try await PlanTests.plans(transaction)
+        }
+        #expect(plans.count == 1)
+        for plan in plans { #expect(plan.generic >= 6, "\(plan)") }
+    }
+
+    struct Plans: Sendable {
+        let statement: String
+        let generic: Int64
+        let custom: Int64
+    }
+
+    /// How often the statements on classes of the forum ran with which plan.
+    static func plans(_ transaction: Transaction) async throws -> [Plans] {
+        let rows = try await transaction.execute(
+            """
+            SELECT statement, generic_plans, custom_plans FROM pg_prepared_statements
+            WHERE statement LIKE 'SELECT t0%' OR statement LIKE 'SELECT count%'
+            """, [])
+        return (0..<rows.count).map {
+            Plans(statement: rows.string($0, 0), generic: rows.int($0, 1), custom: rows.int($0, 2))
+        }
+    }
+}
+
+extension TestDatabase.Template {
+    /// A forum whose tables PostgreSQL knows the contents of.
+    static let forum = TestDatabase.Template("forum") { conninfo in
+        let worker = Worker(name: "template")
+        try await worker.run { _, loop in
+            let database = Database(loop: loop, configuration: DatabaseConfiguration(conninfo))
+            _ = try await Migrator().run(database)
+            let catalogue = Catalogue(database: database, cache: SchemaCache())
+            let author: JSON = ["type": "Pointer", "targetClass": "_User"]
+            _ = try await catalogue.create(
+                "Temas",
+                SchemaRequest(
+                    fields: JSONObject([
+                        ("titulo", ["type": "String"]), ("votos", ["type": "Number"]), ("autor", author),
+                        ("lugar", ["type": "GeoPoint"]), ("etiquetas", ["type": "Array"]),
+                        ("datos", ["type": "Object"]),
+                    ])))
+            _ = try await catalogue.create(
+                "Comentarios",
+                SchemaRequest(
+                    fields: JSONObject([
+                        ("texto", ["type": "String"]), ("autor", author),
+                        ("tema", ["type": "Pointer", "targetClass": "Temas"]),
+                    ])))
+            for statement in forumRows {
+                _ = try await database.write(Statement(statement), [])
+            }
+            await database.close()
+        }
+        await worker.stop()
+    }
+
+    private static let forumRows = [
+        """
+        INSERT INTO "_User" ("objectId", "createdAt", "updatedAt", "_rperm", "_wperm", "username")
+        SELECT 'u' || i, now() + i * interval '1 s', now(), ARRAY['*'], ARRAY['u' || i], 'user' || i
+        FROM generate_series(1, 500) i
+        """,
+        """
+        INSERT INTO "Temas" ("objectId", "createdAt", "updatedAt", "_rperm", "_wperm", titulo, votos, autor, lugar,
+            etiquetas, datos)
+        SELECT 't' || i, now() + i * interval '1 s', now(), ARRAY['*'], ARRAY['u' || 1 + i % 500, 'role:mods'],
+            'Tema ' || i, i % 100, 'u' || 1 + i % 500, point(i % 360 - 180, i % 180 - 90),
+            jsonb_build_array('e' || i % 50, 'f' || i % 7), jsonb_build_object('n', i)
+        FROM generate_series(1, 2000) i
+        """,
+        """
+        INSERT INTO "Comentarios" ("objectId", "createdAt", "updatedAt", "_rperm", "_wperm", texto, autor, tema)
+        SELECT 'c' || i, now() + i * interval '1 s', now(), ARRAY['*'], ARRAY['u' || 1 + i % 500], 'Texto ' || i,
+            'u' || 1 + i % 500, 't' || 1 + i % 2000
+        FROM generate_series(1, 20000) i
+        """,
+        "ANALYZE",
+    ]
+}
