@@ -1,9 +1,9 @@
 import Dates
 
 /// Moments as PostgreSQL reads them.
-enum TimestampText {
+public enum TimestampText {
     /// `2026-01-31 23:59:59.123+00`, with `BC` for years before 1.
-    static func make(milliseconds: Int64) -> String {
+    public static func make(milliseconds: Int64) -> String {
         let moment = CivilTime(millisecondsSince1970: milliseconds)
         let (year, date) = (moment.date.year, moment.date)
         let day = "\(padded(year > 0 ? year : 1 - year, 4))-\(padded(date.month, 2))-\(padded(date.day, 2))"

@@ -132,7 +132,9 @@ struct Access {
             if key == "*" {
                 applies = true
             } else if key.hasPrefix("userField:") {
-                if viewer.userId != nil { byPointer.append((String(key.dropFirst("userField:".count)), fields)) }
+                let field = String(key.dropFirst("userField:".count))
+                // A field that the class lacks names nobody.
+                if viewer.userId != nil, schema.fields[field] != nil { byPointer.append((field, fields)) }
                 applies = false
             } else if key == "authenticated" {
                 applies = viewer.userId != nil
@@ -183,7 +185,7 @@ struct Access {
         switch condition {
         case .always: column
         case .never: nil
-        case .when(let sql): "CASE WHEN \(sql) THEN \(column) END"
+        case .when(let sql, _): "CASE WHEN \(sql) THEN \(column) END"
         }
     }
 }

@@ -40,7 +40,16 @@ struct OrderSQL {
         switch Operand(path, of: table) {
         case .column(_, .geoPoint), .column(_, .polygon), .missing, .relation: []
         case .column(let column, _): [column]
-        case .json(let expression): [expression]
+        case .json(let expression):
+            // Text by code points whatever the database's collation, dates as moments, all else as jsonb orders it.
+            [
+                """
+                CASE WHEN jsonb_typeof(\(expression)) = 'string' THEN '""'::jsonb \
+                WHEN hermes_date(\(expression)) IS NOT NULL THEN '{}'::jsonb ELSE \(expression) END
+                """,
+                "hermes_date(\(expression))",
+                "(CASE jsonb_typeof(\(expression)) WHEN 'string' THEN \(expression) #>> '{}' END) COLLATE \"C\"",
+            ]
         }
     }
 }

@@ -44,7 +44,7 @@ struct PredicateSQL {
         case .lessOrEqual(let value): return comparison(operand, "<=", value)
         case .greater(let value): return comparison(operand, ">", value)
         case .greaterOrEqual(let value): return comparison(operand, ">=", value)
-        case .exists(let exists): return exists ? isPresent(operand) : isMissing(operand)
+        case .exists(let exists): return exists ? isMissing(operand).isNotTrue : isMissing(operand)
         case .isIn(let values): return try membership(operand, values, path, of: table)
         case .notIn(let values): return try membership(operand, values, path, of: table).isNotTrue
         case .all(let values):
@@ -66,20 +66,12 @@ struct PredicateSQL {
 
     private func isMissing(_ operand: Operand) -> Condition {
         switch operand {
-        case .column(let column, _): .when("\(column) IS NULL")
-        case .json(let expression): .when("coalesce(\(expression), 'null'::jsonb) = 'null'::jsonb")
+        case .column(let column, _): .when("\(column) IS NULL", not: "\(column) IS NOT NULL")
+        case .json(let expression):
+            .when("coalesce(\(expression), 'null'::jsonb) = 'null'::jsonb", not: "\(expression) <> 'null'::jsonb")
         // A relation is there as soon as its field is.
         case .relation: .never
         case .missing: .always
-        }
-    }
-
-    private func isPresent(_ operand: Operand) -> Condition {
-        switch operand {
-        case .column(let column, _): .when("\(column) IS NOT NULL")
-        case .json(let expression): .when("\(expression) <> 'null'::jsonb")
-        case .relation: .always
-        case .missing: .never
         }
     }
 
@@ -91,17 +83,15 @@ struct PredicateSQL {
             return .never
         case .relation(let joinTable, let target):
             guard case .pointer(let pointer) = value, pointer.className == target else { return .never }
-            return owns("\"relatedId\" = \(SQL.text(pointer.objectId))", joinTable, of: table)
+            return owns(joinTable, of: table) { "\($0) = \(SQL.text(pointer.objectId))" }
         case .json(let expression):
-            let element = SQL.json(value.json)
             return .any([
-                .when("\(expression) = \(element)"),
-                .all([.when("jsonb_typeof(\(expression)) = 'array'"), hasElement(expression, value, element)]),
+                .when("\(expression) = \(SQL.json(value.json))"),
+                .all([.when("jsonb_typeof(\(expression)) = 'array'"), hasElement(expression, value)]),
             ])
         case .column(let column, .array):
-            let element = SQL.json(value.json)
-            guard case .array = value else { return hasElement(column, value, element) }
-            return .any([.when("\(column) = \(element)"), hasElement(column, value, element)])
+            guard case .array = value else { return hasElement(column, value) }
+            return .any([.when("\(column) = \(SQL.json(value.json))"), hasElement(column, value)])
         case .column(let column, .geoPoint), .column(let column, .polygon):
             return literal(value, for: operand).map { .when("\(column) ~= \($0)") } ?? .never
         case .column(let column, _):
@@ -110,15 +100,10 @@ struct PredicateSQL {
     }
 
     /// A whole element of a list. Containment alone would accept objects with more keys; but it can use an index.
-    private func hasElement(_ list: SQL, _ value: Value, _ element: SQL) -> Condition {
-        let contains = Condition.when("\(list) @> jsonb_build_array(\(element))")
-        switch value {
-        case .string, .number, .bool, .null: return contains
-        default:
-            return .all([
-                contains, .when("EXISTS (SELECT FROM jsonb_array_elements(\(list)) e WHERE e = \(element))"),
-            ])
-        }
+    private func hasElement(_ list: SQL, _ value: Value) -> Condition {
+        let contains = Condition.when("\(list) @> \(SQL.json(.array([value.json])))")
+        guard !value.isScalar else { return contains }
+        return .all([contains, anyElement(of: list, .when("e = \(SQL.json(value.json))"))])
     }
 
     private func comparison(_ operand: Operand, _ sign: SQL, _ value: Value) -> Condition {
@@ -141,7 +126,7 @@ struct PredicateSQL {
 
     /// `condition` on an element, which it calls `e`.
     private func anyElement(of list: SQL, _ condition: Condition) -> Condition {
-        guard case .when(let sql) = condition else { return .never }
+        guard case .when(let sql, _) = condition else { return .never }
         return .when("EXISTS (SELECT FROM jsonb_array_elements(\(list)) e WHERE \(sql))")
     }
 
@@ -159,11 +144,7 @@ struct PredicateSQL {
         case .bool:
             .when("(jsonb_typeof(\(expression)) = 'boolean' AND \(expression) \(sign) \(SQL.json(value.json)))")
         case .date(let date):
-            .when(
-                """
-                ((\(expression) ->> '__type') = 'Date' \
-                AND (\(expression) ->> 'iso') COLLATE "C" \(sign) \(SQL.text(date.description)))
-                """)
+            .when("(jsonb_typeof(\(expression)) = 'object' AND hermes_date(\(expression)) \(sign) \(SQL.date(date)))")
         default: .never
         }
     }
@@ -183,7 +164,7 @@ struct PredicateSQL {
             let ids = values.compactMap {
                 if case .pointer(let p) = $0, p.className == target { p.objectId } else { nil }
             }
-            if !ids.isEmpty { conditions.append(owns("\"relatedId\" = ANY(\(SQL.texts(ids)))", joinTable, of: table)) }
+            if !ids.isEmpty { conditions.append(owns(joinTable, of: table) { "\($0) = ANY(\(SQL.texts(ids)))" }) }
         case .json(let expression):
             let list = elements(values)
             conditions.append(.when("\(expression) IN (\(list))"))
@@ -196,7 +177,7 @@ struct PredicateSQL {
             if values.contains(where: { if case .array = $0 { true } else { false } }) {
                 conditions.append(.when("\(column) IN (\(list))"))
             }
-            conditions.append(anyElement(of: column, .when("e IN (\(list))")))
+            conditions.append(hasAnyElement(column, values, list))
         case .column(let column, .object):
             conditions.append(.when("\(column) IN (\(elements(values)))"))
         case .column(let column, let type):
@@ -205,9 +186,23 @@ struct PredicateSQL {
         return .any(conditions)
     }
 
-    /// The objects whose relation holds what `condition` says of the join table's rows.
-    private func owns(_ condition: SQL, _ joinTable: String, of table: TableReference) -> Condition {
-        .when("\(table.column("objectId")) IN (SELECT \"owningId\" FROM \(name: joinTable) WHERE \(condition))")
+    /// As `hasElement`, for several values of which one suffices.
+    private func hasAnyElement(_ column: SQL, _ values: [Value], _ list: SQL) -> Condition {
+        let lists = values.map { String(decoding: JSON.array([$0.json]).bytes, as: UTF8.self) }
+        let contains = Condition.when("\(column) @> ANY(\(SQL.bind(.textArray(lists), "jsonb[]")))")
+        guard !values.allSatisfy(\.isScalar) else { return contains }
+        return .all([contains, anyElement(of: column, .when("e IN (\(list))"))])
+    }
+
+    /// The objects whose relation holds an object whose id fulfils `condition`.
+    func owns(_ joinTable: String, of table: TableReference, _ condition: (SQL) -> SQL) -> Condition {
+        let alias = aliases.next()
+        let isWanted = condition("\(alias).\"relatedId\"")
+        let join: SQL = "\(name: joinTable) \(alias)"
+        let id = table.column("objectId")
+        return .when(
+            "\(id) IN (SELECT \(alias).\"owningId\" FROM \(join) WHERE \(isWanted))",
+            not: "NOT EXISTS (SELECT FROM \(join) WHERE \(alias).\"owningId\" = \(id) AND \(isWanted))")
     }
 
     /// The values, one a row.
@@ -237,12 +232,10 @@ struct PredicateSQL {
 
     private func contains(_ operand: Operand, _ value: Value, of table: TableReference) -> Condition {
         switch operand {
-        case .column(let column, .array): return hasElement(column, value, SQL.json(value.json))
+        case .column(let column, .array): return hasElement(column, value)
         case .json(let expression):
             guard case .null = value else { return equality(operand, value, of: table) }
-            return .all([
-                .when("jsonb_typeof(\(expression)) = 'array'"), hasElement(expression, value, SQL.json(.null)),
-            ])
+            return .all([.when("jsonb_typeof(\(expression)) = 'array'"), hasElement(expression, value)])
         default: return equality(operand, value, of: table)
         }
     }
@@ -308,7 +301,7 @@ enum ListElement {
         case (.string, .string(let string)): string
         case (.number, .number(let number)): "\(number)"
         case (.boolean, .bool(let bool)): bool ? "t" : "f"
-        case (.date, .date(let date)): date.description
+        case (.date, .date(let date)): TimestampText.make(milliseconds: date.milliseconds)
         case (.pointer(let target), .pointer(let pointer)): target == pointer.className ? pointer.objectId : nil
         case (.pointer, .string(let id)): id
         case (.file, .file(let file)): file.name
@@ -316,6 +309,16 @@ enum ListElement {
         case (.bytes, .bytes(let bytes)):
             "\\x" + bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
         default: nil
+        }
+    }
+}
+
+extension Value {
+    /// Neither a list nor anything that JSON holds as an object.
+    fileprivate var isScalar: Bool {
+        switch self {
+        case .null, .bool, .number, .string: true
+        default: false
         }
     }
 }

@@ -126,15 +126,16 @@ extension SQL: ExpressibleByStringInterpolation {
 enum Condition: Sendable {
     case always
     case never
-    /// Can stand between AND and OR as it is.
-    case when(SQL)
+    /// Can stand between AND and OR as it is. `not` is a better form of its negation than `(…) IS NOT TRUE`, where there
+    /// is one.
+    case when(SQL, not: SQL? = nil)
 
     /// The text alone, for the places that need one.
     var sql: SQL {
         switch self {
         case .always: "true"
         case .never: "false"
-        case .when(let sql): sql
+        case .when(let sql, _): sql
         }
     }
 
@@ -143,7 +144,8 @@ enum Condition: Sendable {
         switch self {
         case .always: .never
         case .never: .always
-        case .when(let sql): .when("(\(sql)) IS NOT TRUE")
+        case .when(let sql, let not?): .when(not, not: sql)
+        case .when(let sql, nil): .when("(\(sql)) IS NOT TRUE", not: sql)
         }
     }
 
@@ -165,7 +167,7 @@ enum Condition: Sendable {
             switch condition {
             case .always: continue
             case .never: return nil
-            case .when(let sql): parts.append(sql)
+            case .when(let sql, _): parts.append(sql)
             }
         }
         return parts
@@ -177,7 +179,7 @@ enum Condition: Sendable {
             switch condition {
             case .always: return .always
             case .never: continue
-            case .when(let sql): parts.append(sql)
+            case .when(let sql, _): parts.append(sql)
             }
         }
         return joined(parts, " OR ").map { .when(parts.count > 1 ? "(\($0))" : $0) } ?? .never

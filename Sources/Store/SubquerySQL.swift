@@ -4,6 +4,7 @@ import Wire
 /// Conditions that look at other objects, under the viewer's rights.
 extension PredicateSQL {
     func related(_ object: Pointer, _ key: String, on table: TableReference) throws(ParseError) -> Condition {
+        try access.checkReachable(object.className)
         guard let owner = schema[object.className] else { return .never }
         guard case .relation(let target)? = owner.fields[key]?.type, target == table.schema.name else { return .never }
         if access.protectedFields(of: owner).any.contains(key) {
@@ -19,7 +20,7 @@ extension PredicateSQL {
         switch access.condition(.read, rows, on: ownerTable) {
         case .always: return isRelated
         case .never: return .never
-        case .when(let readable):
+        case .when(let readable, _):
             return .all([
                 isRelated,
                 .when(
@@ -36,43 +37,43 @@ extension PredicateSQL {
         switch operand {
         case .missing: return .never
         case .column(let column, .pointer(let target)):
-            return target == query.className ? .when("\(column) IN (\(rows))") : .never
+            return target == query.className ? rows.hold(column) : .never
         case .relation(let joinTable, let target):
             guard target == query.className else { return .never }
-            return .when(
-                """
-                \(table.column("objectId")) IN (SELECT "owningId" FROM \(name: joinTable) \
-                WHERE "relatedId" IN (\(rows)))
-                """)
+            return owns(joinTable, of: table) { rows.hold($0).sql }
         case .column(let list, .array), .json(let list):
             // Pointers within an array, or one within an object.
             let className = SQL.text(query.className)
-            let matches = { (pointer: SQL) -> SQL in
-                "\(pointer) ->> 'className' = \(className) AND \(pointer) ->> 'objectId' IN (\(rows))"
+            let matches = { (pointer: SQL) -> Condition in
+                .all([
+                    .when("\(pointer) ->> 'className' = \(className)"), rows.hold("(\(pointer) ->> 'objectId')"),
+                ])
             }
             return .when(
                 """
                 CASE jsonb_typeof(\(list)) WHEN 'array' THEN EXISTS (SELECT FROM jsonb_array_elements(\(list)) e \
                 WHERE \(matches("e"))) ELSE \(matches(list)) END
                 """)
-        case .column(let column, .string): return .when("\(column) IN (\(rows))")
+        case .column(let column, .string): return rows.hold(column)
         case .column: return .never
         }
     }
 
     func select(_ operand: Operand, _ query: Subquery, _ key: FieldPath) throws(ParseError) -> Condition {
         guard let target = schema[query.className] else { return .never }
-        let probe = access.table(target, "")
         if access.protectedFields(of: target).any.contains(key.field) {
             throw ParseError(
                 119, access.refusal("This user is not allowed to query \(key.field) on class \(target.name)"))
         }
         // Where both sides have the same column type they compare as such, else as JSON.
-        if case .column(let column, let type) = operand, type != .array,
-            case .column(_, let other) = Operand(key, of: probe), PredicateSQL.compares(type, other)
+        if case .column(let column, let type) = operand,
+            case .column(_, let other) = Operand(key, of: access.table(target, "")),
+            PredicateSQL.compares(type, other)
         {
-            guard let rows = try subquery(query, { $0.column(key.field) }) else { return .never }
-            return .when("\(column) IN (\(rows))")
+            let rows = try subquery(query) { table in
+                if case .column(let column, _) = Operand(key, of: table) { column } else { nil }
+            }
+            return rows?.hold(column) ?? .never
         }
         let json = try subquery(query) { table in
             switch Operand(key, of: table) {
@@ -84,37 +85,62 @@ extension PredicateSQL {
         guard let rows = json else { return .never }
         switch operand {
         case .column(let column, .array):
-            return .when("EXISTS (SELECT FROM jsonb_array_elements(\(column)) e WHERE e IN (\(rows)))")
-        case .column(let column, _): return .when("to_jsonb(\(column)) IN (\(rows))")
-        case .json(let expression): return .when("\(expression) IN (\(rows))")
+            return .when("EXISTS (SELECT FROM jsonb_array_elements(\(column)) e WHERE \(rows.hold("e")))")
+        case .column(let column, _): return rows.hold("to_jsonb(\(column))")
+        case .json(let expression): return rows.hold(expression)
         case .missing, .relation: return .never
         }
     }
 
     private static func compares(_ one: FieldType, _ other: FieldType) -> Bool {
-        one == other && one != .geoPoint && one != .polygon
+        switch one {
+        case .array, .geoPoint, .polygon: false
+        default: one == other
+        }
     }
 
-    /// `SELECT column FROM class WHERE …` under the viewer's rights; nil where the class, or what `column` asks for,
-    /// does not exist.
-    private func subquery(_ query: Subquery, _ column: (TableReference) -> SQL?) throws(ParseError) -> SQL? {
+    /// What a subquery selects.
+    private struct Rows {
+        let table: TableReference
+        let column: SQL
+        let conditions: [Condition]
+        /// ` ORDER BY … LIMIT …`; nil where every row counts.
+        let page: SQL?
+
+        /// Whether `value` is among the rows. Not so is an anti-join, which holds for a missing value too.
+        ///
+        /// `value` stands within the scope of the rows: it must be qualified, or be negated nowhere.
+        func hold(_ value: SQL) -> Condition {
+            guard let page else {
+                // A missing value is equal to nothing; without it the rows can be hashed.
+                let there = Condition.clause(conditions + [.when("\(column) IS NOT NULL")])
+                let equal = Condition.clause(conditions + [.when("\(column) = \(value)")])
+                return .when(
+                    "\(value) IN (SELECT \(column) FROM \(table.source)\(there))",
+                    not: "NOT EXISTS (SELECT FROM \(table.source)\(equal))")
+            }
+            let rows: SQL = "SELECT \(column) FROM \(table.source)\(Condition.clause(conditions))\(page)"
+            return .when(
+                "\(value) IN (\(rows))",
+                not: "NOT EXISTS (SELECT FROM (\(rows)) AS page (found) WHERE page.found = \(value))")
+        }
+    }
+
+    /// The rows that a subquery finds under the viewer's rights; nil where the class, or what `column` asks for, does
+    /// not exist.
+    private func subquery(_ query: Subquery, _ column: (TableReference) -> SQL?) throws(ParseError) -> Rows? {
         try access.checkReachable(query.className)
         guard let target = schema[query.className] else { return nil }
         let rows = try access.decide(.find, on: target)
         try QueryableFields(access: access, schema: schema).check(query.predicate, query.order, on: target)
         let table = access.table(target, aliases.next())
-        var conditions = [
-            try condition(query.predicate, on: table), access.condition(.read, rows, on: table),
-        ]
+        let conditions = [try condition(query.predicate, on: table), access.condition(.read, rows, on: table)]
         guard let selected = column(table) else { return nil }
         let limit = [query.limit, subqueryLimit].compactMap { $0 }.min()
-        // A page counts the objects that lack the column too; elsewhere it is quicker without them.
-        if limit == nil, query.skip == 0 { conditions.append(.when("\(selected) IS NOT NULL")) }
-        var sql: SQL = "SELECT \(selected) FROM \(table.source)\(Condition.clause(conditions))"
+        var page: SQL?
         if limit != nil || query.skip > 0 {
-            sql += try OrderSQL().clause(query.order, on: table)
-            sql += Page(limit: limit, skip: query.skip).sql
+            page = "\(try OrderSQL().clause(query.order, on: table))\(Page(limit: limit, skip: query.skip).sql)"
         }
-        return sql
+        return Rows(table: table, column: selected, conditions: conditions, page: page)
     }
 }

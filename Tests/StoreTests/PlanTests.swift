@@ -71,6 +71,69 @@ import Wire
         for plan in plans { #expect(plan.generic >= 6, "\(plan)") }
     }
 
+    /// What a plan holds, so that no table is read whole.
+    static let plans: [(className: String, index: String, parameters: String, node: String)] = [
+        (
+            "Temas", "",
+            #"{"where": {"lugar": {"$nearSphere": {"__type": "GeoPoint", "latitude": 1, "longitude": 2}, "$maxDistance": 0.01}}}"#,
+            "Temas_lugar_idx"
+        ),
+        (
+            "Temas", "", #"{"where": {"lugar": {"$geoWithin": {"$centerSphere": [[2, 1], 0.01]}}}}"#,
+            "Temas_lugar_idx"
+        ),
+        (
+            "Temas", #"CREATE INDEX etiquetas ON "Temas" USING gin (etiquetas jsonb_path_ops)"#,
+            #"{"where": {"etiquetas": "e3"}}"#, "on etiquetas"
+        ),
+        (
+            "Temas", #"CREATE INDEX etiquetas ON "Temas" USING gin (etiquetas)"#,
+            #"{"where": {"etiquetas": {"$in": ["e3", "e4"]}}}"#, "on etiquetas"
+        ),
+        (
+            "Temas", #"CREATE INDEX etiquetas ON "Temas" USING gin (etiquetas jsonb_path_ops)"#,
+            #"{"where": {"etiquetas": {"$all": ["e3", "f4"]}}}"#, "on etiquetas"
+        ),
+        (
+            "Comentarios", "",
+            #"{"where": {"tema": {"$notInQuery": {"className": "Temas", "where": {"votos": {"$lt": 99}}}}}}"#,
+            "Anti Join"
+        ),
+        (
+            "Comentarios", "",
+            #"{"where": {"texto": {"$dontSelect": {"key": "titulo", "query": {"className": "Temas", "where": {}}}}}}"#,
+            "Anti Join"
+        ),
+    ]
+
+    @Test func conditionsAreWrittenSoThatIndexesServe() async throws {
+        let shown: [String] = try await PlanTests.onForum { store, transaction in
+            let schema = try await store.catalogue.snapshot()
+            // The question is what can serve, not what is cheaper in a small table.
+            _ = try await transaction.execute("SET LOCAL enable_seqscan = off")
+            var shown: [String] = []
+            for asked in PlanTests.plans {
+                if !asked.index.isEmpty { _ = try await transaction.execute(Statement(asked.index)) }
+                let query = try Query.parse(
+                    className: asked.className, parameters: try JSONParser.parse(asked.parameters).object?.members ?? []
+                )
+                guard let table = schema[asked.className] else { return [] }
+                let access = Access(viewer: PlanTests.viewer, sanitizesErrors: true)
+                let plan = try ReadSQL(schema: schema, access: access, options: StoreOptions()).count(
+                    table, query.predicate, rows: .acl)
+                let rows = try await transaction.execute(
+                    Statement("EXPLAIN " + plan.statement.text), plan.parameters)
+                shown.append((0..<rows.count).map { rows.string($0, 0) }.joined(separator: "\n"))
+                if !asked.index.isEmpty { _ = try await transaction.execute("DROP INDEX etiquetas") }
+            }
+            return shown
+        }
+        #expect(shown.count == PlanTests.plans.count)
+        for (asked, plan) in zip(PlanTests.plans, shown) {
+            #expect(plan.contains(asked.node), "\(asked.parameters)\n\(plan)")
+        }
+    }
+
     struct Plans: Sendable {
         let statement: String
         let generic: Int64
