@@ -39,6 +39,11 @@ public final class Database {
 
     func run(shared command: Command) async throws -> Rows { try await shared.run(command) }
 
+    /// Runs several such statements, which leave together.
+    public func readAll(_ statements: [(statement: Statement, parameters: [Parameter])]) async throws -> [Rows] {
+        try await shared.run(statements.map { Command($0.statement, $0.parameters) })
+    }
+
     /// Runs one statement, committed when this returns, on a connection of its own. After an error of kind
     /// `connectionLost(mayHaveRun: true)`, and after cancellation, it may or may not have taken effect.
     public func write(_ statement: Statement, _ parameters: [Parameter] = []) async throws -> Rows {

@@ -75,6 +75,21 @@ final class SharedPool: ConnectionOwner {
         }
     }
 
+    func run(_ commands: [Command]) async throws -> [Rows] {
+        guard !isClosed else { throw PostgresError(.closed, "the database is closed") }
+        for command in commands {
+            command.since = loop.now
+            append(command)
+        }
+        do {
+            for command in commands { try await command.waiter.wait() }
+        } catch {
+            for command in commands { command.isAbandoned = true }
+            throw error
+        }
+        return try commands.map { try $0.rows() }
+    }
+
     func close() {
         isClosed = true
         turnEnd?.cancel()

@@ -5,10 +5,15 @@ import Wire
 extension Store {
     /// The values that a field has among the objects that a query finds, each once; of an Array field its elements.
     public func distinct(_ path: FieldPath, _ query: Query, in operation: Operation) async throws -> [JSON] {
-        try access(operation.viewer).checkReachable(query.className)
-        let schema = try await operation.schema()
-        guard let table = schema[query.className] else { return [] }
+        try await withSchema(operation) { schema in try await distinct(path, query, in: operation, schema) }
+    }
+
+    private func distinct(
+        _ path: FieldPath, _ query: Query, in operation: Operation, _ schema: SchemaSnapshot
+    ) async throws -> [JSON] {
         let access = access(operation.viewer)
+        try access.checkReachable(query.className)
+        guard let table = schema[query.className] else { return [] }
         let rows = try access.decide(.find, on: table)
         try QueryableFields(access: access, schema: schema).check(query.predicate, query.order, on: table)
         if access.protectedFields(of: table).any.contains(path.field) {

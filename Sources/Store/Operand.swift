@@ -16,7 +16,7 @@ enum Operand {
             table.schema.name == "_User"
             && (path.field == "password" || path.field == "authData" && table.hidesCredentials)
         guard let field = table.schema.fields[path.field], !isCredential else {
-            self = .missing
+            self = Operand.hidden(path, of: table) ?? .missing
             return
         }
         switch field.type {
@@ -55,5 +55,13 @@ enum Operand {
         // A list at the end counts element by element.
         steps += "[*]"
         return "nullif(jsonb_path_query_array(\(column), \(SQL.bind(.text(steps), "jsonpath"))), '[]'::jsonb)"
+    }
+
+    /// What the server keeps beside a user's fields, for those who may query it.
+    private static func hidden(_ path: FieldPath, of table: TableReference) -> Operand? {
+        guard table.schema.name == "_User", !table.hidesCredentials, !path.isDotted,
+            let field = DefaultFields.hiddenUserFields.first(where: { $0.name == path.field })
+        else { return nil }
+        return .column(table.column(field.name), field.type)
     }
 }

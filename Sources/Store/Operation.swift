@@ -133,6 +133,14 @@ extension Operation: StatementReader {
         if let scope { return try await scope.transaction.execute(statement, parameters) }
         return try await store.database.read(statement, parameters)
     }
+
+    /// Runs several that read, whose order is all the same: sent together where that can be.
+    func readAll(_ statements: [(statement: Statement, parameters: [Parameter])]) async throws -> [Rows] {
+        guard scope != nil else { return try await store.database.readAll(statements) }
+        var all: [Rows] = []
+        for (statement, parameters) in statements { all.append(try await read(statement, parameters)) }
+        return all
+    }
 }
 
 /// What the operations of one transaction share.

@@ -33,7 +33,12 @@ struct ReadSQL {
         _ table: ClassSchema, _ query: Query, selection: FieldSelection, rows: Access.Rows, limit: Int?
     ) throws(ParseError) -> Plan {
         let table = access.table(table, aliases.next())
-        let (columns, expressions) = select(selection, of: table)
+        var (columns, expressions) = select(selection, of: table)
+        if selection.keys?.contains("$score") == true, let relevance = try relevance(query.predicate, of: table) {
+            expressions += ", \(relevance)::double precision"
+            columns.append(
+                ResultSet.Column(name: "score", type: .number, index: ResultSet.firstColumn + columns.count))
+        }
         var sql: SQL = "SELECT \(expressions) FROM \(table.source)\(try conditions(query.predicate, on: table, rows))"
         // One object needs no order.
         if !query.predicate.asksForOneId {

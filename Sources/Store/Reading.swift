@@ -50,14 +50,19 @@ extension Store {
 
     /// The same within a transaction, or on shared connections.
     public func find(_ query: Query, in operation: Operation) async throws -> Found {
+        try await withSchema(operation) { schema in try await find(query, in: operation, schema) }
+    }
+
+    private func find(
+        _ asked: Query, in operation: Operation, _ schema: SchemaSnapshot
+    ) async throws -> Found {
         let viewer = operation.viewer
-        let reader = operation
+        var query = asked
         try access(viewer).checkReachable(query.className)
-        let schema = try await operation.schema()
-        var query = query
         var showsClassName = false
         if let key = query.redirectClassNameForKey {
             if case .relation(let target)? = schema[query.className]?.fields[key]?.type { query.className = target }
+            try access(viewer).checkReachable(query.className)
             showsClassName = true
         }
         let limit = limit(query.limit)
@@ -78,13 +83,14 @@ extension Store {
         }
         var set: ResultSet?
         if limit != 0 {
-            let operation: ClassPermissions.Operation = query.predicate.asksForOneId ? .get : .find
-            let rows = try access.decide(operation, on: table)
+            let right: ClassPermissions.Operation = query.predicate.asksForOneId ? .get : .find
+            let rows = try access.decide(right, on: table)
             let selection = try selection(query, table)
             let plan = try ReadSQL(schema: schema, access: access, options: options).find(
                 table, query, selection: selection.fields, rows: rows, limit: limit)
-            let found = try await run(plan, className: table.name, reader)
-            try await include(selection.tree, selection.fields, in: found, table, schema, access, reader)
+            let found = try await run(plan, className: table.name, operation)
+            try await Inclusion(schema: schema, access: access, options: options)
+                .include(selection.tree, selection.fields, in: found, operation)
             found.showsClassName = showsClassName
             set = found
         }
@@ -93,7 +99,7 @@ extension Store {
             let rows = try access.decide(.count, on: table)
             let plan = try ReadSQL(schema: schema, access: access, options: options).count(
                 table, query.predicate, rows: rows)
-            count = Int(try await reader.read(plan.statement, plan.parameters).int(0, 0))
+            count = Int(try await operation.read(plan.statement, plan.parameters).int(0, 0))
         }
         return Found(resultSet: set, count: count, fileURLPrefix: options.fileURLPrefix)
     }
@@ -104,10 +110,16 @@ extension Store {
     }
 
     public func get(_ query: Query, objectId: String, in operation: Operation) async throws -> FoundObject {
+        try access(operation.viewer).checkReachable(query.className)
+        return try await withSchema(operation) { schema in
+            try await get(query, objectId: objectId, in: operation, schema)
+        }
+    }
+
+    private func get(
+        _ query: Query, objectId: String, in operation: Operation, _ schema: SchemaSnapshot
+    ) async throws -> FoundObject {
         let viewer = operation.viewer
-        let reader = operation
-        try access(viewer).checkReachable(query.className)
-        let schema = try await operation.schema()
         guard let table = schema[query.className] else {
             try checkMayAsk(query.className, viewer)
             throw ParseError.objectNotFound
@@ -120,18 +132,31 @@ extension Store {
         let selection = try selection(query, table)
         let plan = ReadSQL(schema: schema, access: access, options: options).get(
             table, ids: [objectId], selection: selection.fields, rows: rows)
-        let set = try await run(plan, className: table.name, reader)
+        let set = try await run(plan, className: table.name, operation)
         guard set.count > 0 else { throw ParseError.objectNotFound }
-        try await include(selection.tree, selection.fields, in: set, table, schema, access, reader)
+        try await Inclusion(schema: schema, access: access, options: options)
+            .include(selection.tree, selection.fields, in: set, operation)
         return FoundObject(set: set, row: 0, fileURLPrefix: options.fileURLPrefix)
     }
 
+    /// Runs `body` with the schema, and once more with what the database has then where the statements did not suit its
+    /// tables: another node may have changed them a moment ago.
+    func withSchema<Result>(
+        _ operation: Operation, _ body: (SchemaSnapshot) async throws -> Result
+    ) async throws -> Result {
+        do {
+            return try await body(try await operation.schema())
+        } catch let error as PostgresError where error.meansAnotherSchema && !operation.isInTransaction {
+            return try await body(try await catalogue.reload())
+        }
+    }
+
     private func run(
-        _ plan: ReadSQL.Plan, className: String, _ reader: some StatementReader
+        _ plan: ReadSQL.Plan, className: String, _ operation: Operation
     ) async throws -> ResultSet {
         ResultSet(
             className: className, columns: plan.columns, relations: plan.relations,
-            rows: try await reader.read(plan.statement, plan.parameters))
+            rows: try await operation.read(plan.statement, plan.parameters))
     }
 
     /// The bound on a find's objects: what it asks for, the default, the server's maximum.
@@ -145,104 +170,24 @@ extension Store {
     ) {
         var tree = IncludeTree(query.include)
         tree.all = query.includeAll || tree.all
-        let keys = tree.all ? nil : query.keys?.map { [$0.field] + $0.rest }
-        let fields = FieldSelection(keys: keys, excluded: query.excludeKeys.map { [$0.field] + $0.rest })
+        var fields = FieldSelection(
+            keys: query.keys?.map { [$0.field] + $0.rest }, excluded: query.excludeKeys.map { [$0.field] + $0.rest })
+        if tree.all, fields.keys != nil {
+            // What is included is shown, whatever the keys say.
+            fields.keys?.formUnion(table.columns.filter { $0.field.type.canHoldPointers }.map(\.name))
+        }
         return (fields, tree)
     }
+}
 
-    // MARK: include
-
-    /// Reads what `tree` names, one statement for each class of each level.
-    private func include(
-        _ tree: IncludeTree, _ selection: FieldSelection, in set: ResultSet, _ table: ClassSchema,
-        _ schema: SchemaSnapshot, _ access: Access, _ reader: some StatementReader
-    ) async throws {
-        guard !tree.isEmpty, set.count > 0 else { return }
-        var branches = tree.children
-        if tree.all {
-            for column in set.columns {
-                if case .pointer = column.type, branches[column.name] == nil { branches[column.name] = IncludeTree() }
-                if column.type == .array, branches[column.name] == nil { branches[column.name] = IncludeTree() }
-            }
-        }
-        for (field, branch) in branches.sorted(by: { $0.key < $1.key }) {
-            guard let column = set.column(field) else { continue }
-            var collector = PointerCollector()
-            switch column.type {
-            case .pointer(let target):
-                for row in 0..<set.count where !set.rows.isNull(row, column.index) {
-                    collector.add(Pointer(className: target, objectId: set.rows.string(row, column.index)), at: [])
-                }
-            case .array, .object:
-                for row in 0..<set.count where !set.rows.isNull(row, column.index) {
-                    collector.collect(try JSONParser.parse(set.rows.json(row, column.index)), branch)
-                }
-            default: continue
-            }
-            let included = Included()
-            set.included[field] = included
-            let nested = selection.nested[field] ?? .everything
-            for (path, byClass) in collector.found.sorted(by: { $0.key.count < $1.key.count }) {
-                var place = included
-                var branch = branch
-                var nested = nested
-                for step in path {
-                    if place.within[step] == nil { place.within[step] = Included() }
-                    place = place.within[step] ?? place
-                    branch = branch.children[step] ?? IncludeTree()
-                    nested = nested.nested[step] ?? .everything
-                }
-                for (className, ids) in byClass.sorted(by: { $0.key < $1.key }) {
-                    place.objects[className] = try await includedObjects(
-                        className, ids.sorted(), branch, nested, schema, access, reader)
-                }
-            }
-        }
-    }
-
-    private func includedObjects(
-        _ className: String, _ ids: [String], _ branch: IncludeTree, _ selection: FieldSelection,
-        _ schema: SchemaSnapshot, _ access: Access, _ reader: some StatementReader
-    ) async throws -> ResultSet? {
-        guard let target = schema[className], (try? access.checkReachable(className)) != nil else { return nil }
-        if target.name == "_Session", access.viewer.userId == nil, !access.viewer.isAboveAccess { return nil }
-        let rows = try access.decide(ids.count == 1 ? .get : .find, on: target)
-        let plan = ReadSQL(schema: schema, access: access, options: options).get(
-            target, ids: ids, selection: selection, rows: rows)
-        let found = try await run(plan, className: className, reader)
-        try await include(branch, selection, in: found, target, schema, access, reader)
-        return found
-    }
+extension PostgresError {
+    /// A table, a column, a function or an operator for its type is not there, or a value does not suit it: the
+    /// statement was made for a schema that is gone.
+    fileprivate var meansAnotherSchema: Bool { ["42P01", "42703", "42804", "42883"].contains(sqlState) }
 }
 
 extension ParseError {
     public static let objectNotFound = ParseError(101, "Object not found.")
-}
-
-/// The pointers within JSON values, by the path that leads to them and their class.
-struct PointerCollector {
-    private(set) var found: [[String]: [String: Set<String>]] = [:]
-
-    mutating func add(_ pointer: Pointer, at path: [String]) {
-        found[path, default: [:]][pointer.className, default: []].insert(pointer.objectId)
-    }
-
-    /// `json` is what stands at `path`; `tree` what is to be included behind it.
-    mutating func collect(_ json: JSON, _ tree: IncludeTree, at path: [String] = []) {
-        switch json {
-        case .array(let elements):
-            for element in elements { collect(element, tree, at: path) }
-        case .object(let object):
-            if let pointer = ObjectWriter.pointer(json) {
-                add(pointer, at: path)
-            } else {
-                for (key, inner) in tree.children {
-                    if let value = object[key] { collect(value, inner, at: path + [key]) }
-                }
-            }
-        default: break
-        }
-    }
 }
 
 /// Something that runs statements that read: an operation, or a worker's connections.

@@ -204,7 +204,7 @@ struct WriteSQL {
         switch access.condition(.read, rows, on: target) {
         case .always: return column
         case .never: return "NULL"
-        case .when(let isReadable): return "CASE WHEN \(isReadable) THEN \(column) END"
+        case .when(let isReadable, _): return "CASE WHEN \(isReadable) THEN \(column) END"
         }
     }
 

@@ -1,11 +1,19 @@
 extension PredicateParser {
     /// What a field's value in a `where` says of the field: equality, or one constraint for each operator.
     mutating func constraints(_ json: JSON, on path: FieldPath) throws(ParseError) -> [Constraint] {
-        guard case .object(let members) = json, members["__type"]?.isTruthy != true,
-            members.members.contains(where: { $0.key.utf8.first == UInt8(ascii: "$") })
-        else { return [.equal(try Value.parse(json, for: .compared))] }
+        let isOperator = { (member: (key: String, value: JSON)) in member.key.utf8.first == UInt8(ascii: "$") }
+        guard case .object(let members) = json, members.members.contains(where: isOperator) else {
+            return [.equal(try Value.parse(json, for: .compared))]
+        }
         var constraints: [Constraint] = []
-        for (name, value) in members.members {
+        var operators = members.members
+        if members["__type"]?.isTruthy == true {
+            // Client libraries write further constraints into the value that a field is to be equal to.
+            let value = JSONObject(operators.filter { !isOperator($0) })
+            constraints.append(.equal(try Value.parse(.object(value), for: .compared)))
+            operators.removeAll { !isOperator($0) }
+        }
+        for (name, value) in operators {
             switch name {
             case "$options":
                 guard members["$regex"] != nil else { throw .query("$options needs $regex") }

@@ -57,11 +57,16 @@ struct PredicateParser {
     }
 
     private func relatedTo(_ json: JSON) throws(ParseError) -> Predicate {
-        guard case .object(let members) = json, let object = members["object"].flatMap(Pointer.init(json:)),
-            let key = members["key"]?.string
+        guard case .object(let members) = json, let owner = members["object"]?.object,
+            let className = owner["className"]?.string, let key = members["key"]?.string
         else { throw .query("improper usage of $relatedTo") }
         guard Names.isField(key) else { throw .invalidKey(key) }
-        return .relatedTo(object: object, key: key)
+        guard Names.isClass(className) else { throw Names.invalidClass(className) }
+        // A clone of an object that has a relation has no id yet, and so nothing in it.
+        guard let objectId = owner["objectId"], objectId != .null else { return .or([]) }
+        guard let id = objectId.string else { throw .query("improper usage of $relatedTo") }
+        try Storable.check(id)
+        return .relatedTo(object: Pointer(className: className, objectId: id), key: key)
     }
 
     /// - Throws: 105 for a name that no field can have, 102 for ACL.

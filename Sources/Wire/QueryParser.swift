@@ -71,13 +71,29 @@ enum QueryParser {
         /// Whether it was one of these, or a read preference, which changes nothing here.
         mutating func take(_ key: String, _ value: JSON) -> Bool {
             switch key {
-            case "keys": keys = value
-            case "excludeKeys": excludeKeys = value
-            case "include": include = value
+            case "keys": Paths.add(value, to: &keys)
+            case "excludeKeys": Paths.add(value, to: &excludeKeys)
+            case "include": Paths.add(value, to: &include)
             case "readPreference", "includeReadPreference", "subqueryReadPreference": break
             default: return false
             }
             return true
+        }
+
+        /// `keys=autor.nombre` includes autor by itself, and so does `excludeKeys`.
+        private static func parents(of names: [String]) -> [String] {
+            names.compactMap { name in
+                name.utf8.lastIndex(of: UInt8(ascii: ".")).map { String(name[..<$0]) }
+            }
+        }
+
+        /// A URL may name a parameter several times, and means a list by it.
+        private static func add(_ value: JSON, to list: inout JSON?) {
+            guard let before = list else {
+                list = value
+                return
+            }
+            list = .array((before.array ?? [before]) + (value.array ?? [value]))
         }
 
         func write(to query: inout Query) throws(ParseError) {
@@ -85,12 +101,13 @@ enum QueryParser {
             if let keys, keys != .null {
                 let names = QueryParser.list(keys)
                 query.keys = QueryParser.paths(names)
-                // `keys=autor.nombre` includes autor by itself.
-                for name in names {
-                    if let dot = name.utf8.lastIndex(of: UInt8(ascii: ".")) { includes.append(String(name[..<dot])) }
-                }
+                includes += Paths.parents(of: names)
             }
-            if let excludeKeys { query.excludeKeys = QueryParser.paths(QueryParser.list(excludeKeys)) }
+            if let excludeKeys {
+                let names = QueryParser.list(excludeKeys)
+                query.excludeKeys = QueryParser.paths(names)
+                includes += Paths.parents(of: names)
+            }
             if includes.contains("*") { query.includeAll = true }
             query.include = try QueryParser.withParents(includes.filter { $0 != "*" })
         }

@@ -206,7 +206,15 @@ struct Model {
         }
         for path in names("include") where path != ["*"] { tree.insert(path[...]) }
         tree.all = question.parameters["includeAll"] == true || names("include").contains(["*"])
-        let keys = question.parameters["keys"] == nil || tree.all ? nil : Set(names("keys").map { $0[0] })
+        var keys = question.parameters["keys"] == nil ? nil : Set(names("keys").map { $0[0] })
+        if tree.all {
+            for (name, type) in table.fields {
+                switch type {
+                case .array, .pointer: keys?.insert(name)
+                default: break
+                }
+            }
+        }
         return render(rows, table, keys: keys, excluded: Set(names("excludeKeys").map { $0[0] }), tree)
     }
 
@@ -260,8 +268,7 @@ struct Model {
             for className in Set(pointers.map(\.className)).sorted() {
                 guard let target = world[className] else { continue }
                 let ids = Set(pointers.filter { $0.className == className }.map(\.objectId))
-                // One object is got, several are found.
-                let entry = demand(target, ids.count == 1 ? "get" : "find")
+                let entry = demand(target, "get")
                 let rows = world.rows(of: className).filter { ids.contains($0.id) && isVisible($0, entry) }
                 for (row, json) in zip(rows, render(rows, target, keys: nil, excluded: [], branch)) {
                     var object = json.object ?? JSONObject()

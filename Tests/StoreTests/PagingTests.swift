@@ -12,7 +12,7 @@ import Wire
     /// Reads pages of two until they end; after the first, every object is written to, newest first.
     private static func pages(_ order: String?, in world: World) async throws -> [String] {
         try await TestDatabase.make(template: .migrated).withDatabase { _, database in
-            let stage = Stage(database)
+            let stage = try Stage(database)
             try await stage.install(world)
             var ids: [String] = []
             while true {
@@ -25,9 +25,9 @@ import Wire
                 if page.isEmpty { return ids }
                 ids += page.compactMap { $0.object?["objectId"]?.string }
                 for row in world.rows.reversed() {
+                    let update = JSONObject([("s", "y")])
                     _ = try await stage.store.update(
-                        "Temas", objectId: row.id, try Update.parse(JSONObject([("s", "y")]), creating: false),
-                        as: .master)
+                        "Temas", objectId: row.id, update, in: stage.store.operation(as: .master))
                 }
             }
         }

@@ -9,14 +9,13 @@ import Wire
 
 /// How PostgreSQL carries out what the builder makes, on a forum of 2,000 topics and 20,000 comments.
 @Suite struct PlanTests {
-    /// A store on the forum, and a transaction: one connection, whose prepared statements can be looked at.
+    /// A store on the forum, and an operation in a transaction: one connection, whose prepared statements can be looked at.
     static func onForum<R: Sendable>(
-        _ body: @escaping @Sendable (Store, Transaction) async throws -> R
+        _ body: @escaping @Sendable (Store, Operation) async throws -> R
     ) async throws -> R {
         try await TestDatabase.make(template: .forum).withDatabase { _, database in
-            let catalogue = Catalogue(database: database, cache: SchemaCache())
-            let store = Store(catalogue: catalogue, database: database, options: StoreOptions())
-            return try await database.transaction { try await body(store, $0) }
+            let store = try Stage(database).store
+            return try await store.operation(as: PlanTests.viewer).inTransaction { try await body(store, $0) }
         }
     }
 
@@ -44,28 +43,28 @@ import Wire
     @Test(arguments: asked) func whatIsAskedOftenIsPlannedOnce(_ asked: (className: String, parameters: String))
         async throws
     {
-        let plans = try await PlanTests.onForum { store, transaction in
+        let plans = try await PlanTests.onForum { store, operation in
             for round in 1...12 {
                 let text = asked.parameters.split(separator: "#", omittingEmptySubsequences: false)
                     .joined(separator: String(round * 7))
                 let query = try Query.parse(
                     className: asked.className, parameters: try JSONParser.parse(text).object?.members ?? [])
-                _ = try await store.find(query, as: PlanTests.viewer, using: transaction)
+                _ = try await store.find(query, in: operation)
             }
-            return try await PlanTests.plans(transaction)
+            return try await PlanTests.plans(operation)
         }
         #expect(!plans.isEmpty)
         for plan in plans { #expect(plan.generic >= 6, "\(plan)") }
     }
 
     @Test func aGetIsPlannedOnce() async throws {
-        let plans = try await PlanTests.onForum { store, transaction in
+        let plans = try await PlanTests.onForum { store, operation in
             for round in 1...12 {
                 let id = "t\(round)"
                 let query = try Query.parseGet(className: "Temas", objectId: id, parameters: [])
-                _ = try await store.get(query, objectId: id, as: PlanTests.viewer, using: transaction)
+                _ = try await store.get(query, objectId: id, in: operation)
             }
-            return try await PlanTests.plans(transaction)
+            return try await PlanTests.plans(operation)
         }
         #expect(plans.count == 1)
         for plan in plans { #expect(plan.generic >= 6, "\(plan)") }
@@ -107,13 +106,13 @@ import Wire
     ]
 
     @Test func conditionsAreWrittenSoThatIndexesServe() async throws {
-        let shown: [String] = try await PlanTests.onForum { store, transaction in
+        let shown: [String] = try await PlanTests.onForum { store, operation in
             let schema = try await store.catalogue.snapshot()
             // The question is what can serve, not what is cheaper in a small table.
-            _ = try await transaction.execute("SET LOCAL enable_seqscan = off")
+            _ = try await operation.write("SET LOCAL enable_seqscan = off", [])
             var shown: [String] = []
             for asked in PlanTests.plans {
-                if !asked.index.isEmpty { _ = try await transaction.execute(Statement(asked.index)) }
+                if !asked.index.isEmpty { _ = try await operation.write(Statement(asked.index), []) }
                 let query = try Query.parse(
                     className: asked.className, parameters: try JSONParser.parse(asked.parameters).object?.members ?? []
                 )
@@ -121,10 +120,10 @@ import Wire
                 let access = Access(viewer: PlanTests.viewer, sanitizesErrors: true)
                 let plan = try ReadSQL(schema: schema, access: access, options: StoreOptions()).count(
                     table, query.predicate, rows: .acl)
-                let rows = try await transaction.execute(
+                let rows = try await operation.write(
                     Statement("EXPLAIN " + plan.statement.text), plan.parameters)
                 shown.append((0..<rows.count).map { rows.string($0, 0) }.joined(separator: "\n"))
-                if !asked.index.isEmpty { _ = try await transaction.execute("DROP INDEX etiquetas") }
+                if !asked.index.isEmpty { _ = try await operation.write("DROP INDEX etiquetas", []) }
             }
             return shown
         }
@@ -141,8 +140,8 @@ import Wire
     }
 
     /// How often the statements on classes of the forum ran with which plan.
-    static func plans(_ transaction: Transaction) async throws -> [Plans] {
-        let rows = try await transaction.execute(
+    static func plans(_ operation: Operation) async throws -> [Plans] {
+        let rows = try await operation.write(
             """
             SELECT statement, generic_plans, custom_plans FROM pg_prepared_statements
             WHERE statement LIKE 'SELECT t0%' OR statement LIKE 'SELECT count%'

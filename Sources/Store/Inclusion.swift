@@ -1,0 +1,150 @@
+import Postgres
+import Schema
+import Wire
+
+/// Reads the objects that `include` names: level by level, and all statements of a level together.
+struct Inclusion {
+    let schema: SchemaSnapshot
+    let access: Access
+    let options: StoreOptions
+
+    /// Objects that were read, and what is to be included of them.
+    private struct Branch {
+        let set: ResultSet
+        let tree: IncludeTree
+        let selection: FieldSelection
+    }
+
+    /// Objects of one class that are to be read.
+    private struct Step {
+        let place: Included
+        let className: String
+        let plan: ReadSQL.Plan
+        let tree: IncludeTree
+        let selection: FieldSelection
+    }
+
+    func include(
+        _ tree: IncludeTree, _ selection: FieldSelection, in set: ResultSet, _ operation: Operation
+    ) async throws {
+        var level = [Branch(set: set, tree: tree, selection: selection)]
+        while true {
+            var steps: [Step] = []
+            for branch in level where !branch.tree.isEmpty && branch.set.count > 0 { steps += try self.steps(branch) }
+            guard !steps.isEmpty else { return }
+            let found = try await operation.readAll(steps.map { ($0.plan.statement, $0.plan.parameters) })
+            level = zip(steps, found).map { step, rows in
+                let set = ResultSet(
+                    className: step.className, columns: step.plan.columns, relations: step.plan.relations, rows: rows)
+                step.place.objects[step.className] = set
+                return Branch(set: set, tree: step.tree, selection: step.selection)
+            }
+        }
+    }
+
+    private func steps(_ branch: Branch) throws -> [Step] {
+        var steps: [Step] = []
+        for (field, tree) in branches(branch).sorted(by: { $0.key < $1.key }) {
+            guard let column = branch.set.column(field), let collector = try pointers(branch.set, column, tree) else {
+                continue
+            }
+            let included = Included()
+            branch.set.included[field] = included
+            let selection = branch.selection.nested[field] ?? .everything
+            for (path, byClass) in collector.found.sorted(by: { $0.key.count < $1.key.count }) {
+                var place = included
+                var tree = tree
+                var selection = selection
+                for step in path {
+                    let inner = place.within[step] ?? Included()
+                    place.within[step] = inner
+                    place = inner
+                    tree = tree.children[step] ?? IncludeTree()
+                    selection = selection.nested[step] ?? .everything
+                }
+                for (className, ids) in byClass.sorted(by: { $0.key < $1.key }) {
+                    guard let plan = try plan(className, ids.sorted(), selection) else { continue }
+                    steps.append(
+                        Step(place: place, className: className, plan: plan, tree: tree, selection: selection))
+                }
+            }
+        }
+        return steps
+    }
+
+    private func branches(_ branch: Branch) -> [String: IncludeTree] {
+        var branches = branch.tree.children
+        guard branch.tree.all else { return branches }
+        for column in branch.set.columns where column.type.canHoldPointers && branches[column.name] == nil {
+            branches[column.name] = IncludeTree()
+        }
+        return branches
+    }
+
+    /// nil for a field of a type that holds none.
+    private func pointers(
+        _ set: ResultSet, _ column: ResultSet.Column, _ tree: IncludeTree
+    ) throws -> PointerCollector? {
+        var collector = PointerCollector()
+        switch column.type {
+        case .pointer(let target):
+            for row in 0..<set.count where !set.rows.isNull(row, column.index) {
+                collector.add(Pointer(className: target, objectId: set.rows.string(row, column.index)), at: [])
+            }
+        case .array, .object:
+            for row in 0..<set.count where !set.rows.isNull(row, column.index) {
+                collector.collect(try JSONParser.parse(set.rows.json(row, column.index)), tree)
+            }
+        default: return nil
+        }
+        return collector
+    }
+
+    /// nil for objects of a class that is not there, or that this viewer can't see whatever the rows. Included objects are got, one or many.
+    private func plan(
+        _ className: String, _ ids: [String], _ selection: FieldSelection
+    ) throws(ParseError) -> ReadSQL.Plan? {
+        try access.checkReachable(className)
+        guard let target = schema[className] else { return nil }
+        if target.name == "_Session", access.viewer.userId == nil, !access.viewer.isAboveAccess { return nil }
+        let rows = try access.decide(.get, on: target)
+        return ReadSQL(schema: schema, access: access, options: options).get(
+            target, ids: ids, selection: selection, rows: rows)
+    }
+}
+
+extension FieldType {
+    /// Whether `include=*` looks into such a field.
+    var canHoldPointers: Bool {
+        switch self {
+        case .pointer, .array: true
+        default: false
+        }
+    }
+}
+
+/// The pointers within JSON values, by the path that leads to them and their class.
+struct PointerCollector {
+    private(set) var found: [[String]: [String: Set<String>]] = [:]
+
+    mutating func add(_ pointer: Pointer, at path: [String]) {
+        found[path, default: [:]][pointer.className, default: []].insert(pointer.objectId)
+    }
+
+    /// `json` is what stands at `path`; `tree` what is to be included behind it.
+    mutating func collect(_ json: JSON, _ tree: IncludeTree, at path: [String] = []) {
+        switch json {
+        case .array(let elements):
+            for element in elements { collect(element, tree, at: path) }
+        case .object(let object):
+            if let pointer = ObjectWriter.pointer(json) {
+                add(pointer, at: path)
+            } else {
+                for (key, inner) in tree.children {
+                    if let value = object[key] { collect(value, inner, at: path + [key]) }
+                }
+            }
+        default: break
+        }
+    }
+}
