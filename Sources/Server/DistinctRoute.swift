@@ -14,12 +14,9 @@ extension API {
         else { throw ParseError(108, "Aggregation pipelines cannot be used with this version of Hermes yet.") }
         parameters.remove(at: index)
         try Names.checkClass(className)
-        guard
-            field.split(separator: ".", omittingEmptySubsequences: false).first.map({ Names.isField(String($0)) })
-                == true
-        else { throw ParseError(105, "Invalid field name: \(field).") }
+        let path = try FieldPath(queried: field)
         let query = try Query.parse(className: className, parameters: parameters)
-        let values = try await store.distinct(FieldPath(text: field), query, in: request.operation)
+        let values = try await store.distinct(path, query, in: request.operation)
         return Answer(json: ["results": .array(values)])
     }
 }

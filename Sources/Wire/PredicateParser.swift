@@ -112,3 +112,11 @@ struct PredicateParser {
         return subquery
     }
 }
+
+extension FieldPath {
+    /// A path as queries name fields.
+    /// - Throws: 105 for a name that no field can have, 102 for ACL.
+    public init(queried text: String) throws(ParseError) {
+        self = try PredicateParser(now: nil, internalKeys: false).path(text)
+    }
+}

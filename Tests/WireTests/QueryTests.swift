@@ -30,6 +30,23 @@ import Testing
         #expect(try parse([("order", "")]).order.isEmpty)
     }
 
+    @Test func aParameterThatStandsSeveralTimesIsAList() throws {
+        #expect(try parse([("keys", "a"), ("keys", "b,c")]).keys == paths("a", "b", "c"))
+        #expect(try parse([("include", "a"), ("include", "b")]).include == [["a"], ["b"]])
+        #expect(try parse([("excludeKeys", ["a"]), ("excludeKeys", "b")]).excludeKeys == paths("a", "b"))
+    }
+
+    @Test func aNestedKeyThatIsLeftOutIncludesItsParent() throws {
+        #expect(try parse([("excludeKeys", "autor.correo")]).include == [["autor"]])
+    }
+
+    @Test func aNameInAQueryIsChecked() throws {
+        #expect(try FieldPath(queried: "datos.a") == FieldPath(field: "datos", rest: ["a"]))
+        for text in ["a'", "datos.a' || '", "1a", "a..b"] {
+            #expect(throws: ParseError.self) { try FieldPath(queried: text) }
+        }
+    }
+
     @Test func countsAreRead() throws {
         #expect(try parse([("limit", 0)]).limit == 0)
         #expect(try parse([("limit", "7")]).limit == 7)
