@@ -55,16 +55,20 @@ final class SharedPool: ConnectionOwner {
     }
 
     func run(_ command: Command) async throws -> Rows {
-        guard !isClosed else { throw PostgresError(.closed, "the database is closed") }
-        command.since = loop.now
-        if let statement = command.statement { command.cost = costs.find(statement) }
-        append(command)
+        try enter(command)
         do { try await command.waiter.wait() } catch {
             // Cancelled: if the read still runs after a while, the timer cancels it on the server.
             command.isAbandoned = true
             throw error
         }
         return try command.rows()
+    }
+
+    private func enter(_ command: Command) throws(PostgresError) {
+        guard !isClosed else { throw PostgresError(.closed, "the database is closed") }
+        command.since = loop.now
+        if let statement = command.statement { command.cost = costs.find(statement) }
+        append(command)
     }
 
     /// Makes every connection anew, each as soon as it is idle.
@@ -75,12 +79,9 @@ final class SharedPool: ConnectionOwner {
         }
     }
 
+    /// Runs reads that leave together.
     func run(_ commands: [Command]) async throws -> [Rows] {
-        guard !isClosed else { throw PostgresError(.closed, "the database is closed") }
-        for command in commands {
-            command.since = loop.now
-            append(command)
-        }
+        for command in commands { try enter(command) }
         do {
             for command in commands { try await command.waiter.wait() }
         } catch {
