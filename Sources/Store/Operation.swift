@@ -100,6 +100,15 @@ public final class Operation {
         try await store.catalogue.snapshot(in: scope?.transaction)
     }
 
+    /// The same, for what is about one class. Where it seems not to be there the database is asked: another node may
+    /// have made it and answered its client, who now asks here, sooner than this node hears of it.
+    func schema(having className: String) async throws -> SchemaSnapshot {
+        let known = try await schema()
+        guard known[className] == nil else { return known }
+        try await store.catalogue.reload()
+        return try await schema()
+    }
+
     // MARK: passwords
 
     /// Keeps a password's hash, computed while no connection was held, for the write that will need it.

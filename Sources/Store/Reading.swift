@@ -50,7 +50,7 @@ extension Store {
 
     /// The same within a transaction, or on shared connections.
     public func find(_ query: Query, in operation: Operation) async throws -> Found {
-        try await withSchema(operation) { schema in try await find(query, in: operation, schema) }
+        try await withSchema(of: query.className, operation) { schema in try await find(query, in: operation, schema) }
     }
 
     private func find(
@@ -111,7 +111,7 @@ extension Store {
 
     public func get(_ query: Query, objectId: String, in operation: Operation) async throws -> FoundObject {
         try access(operation.viewer).checkReachable(query.className)
-        return try await withSchema(operation) { schema in
+        return try await withSchema(of: query.className, operation) { schema in
             try await get(query, objectId: objectId, in: operation, schema)
         }
     }
@@ -139,14 +139,14 @@ extension Store {
         return FoundObject(set: set, row: 0, fileURLPrefix: options.fileURLPrefix)
     }
 
-    /// Runs `body` with the schema, and once more with what the database has then where the statements did not suit its
+    /// Runs `body` with the schema for a query about one class, and once more with what the database has then where the statements did not suit its
     /// tables: another node may have changed them a moment ago.
     func withSchema<Result>(
-        _ operation: Operation, _ body: (SchemaSnapshot) async throws -> Result
+        of className: String, _ operation: Operation, _ body: (SchemaSnapshot) async throws -> Result
     ) async throws -> Result {
         do {
-            return try await body(try await operation.schema())
-        } catch let error as PostgresError where error.meansAnotherSchema && !operation.isInTransaction {
+            return try await body(try await operation.schema(having: className))
+        } catch let error as PostgresError where error.meansSchemaChanged && !operation.isInTransaction {
             return try await body(try await catalogue.reload())
         }
     }
@@ -178,12 +178,6 @@ extension Store {
         }
         return (fields, tree)
     }
-}
-
-extension PostgresError {
-    /// A table, a column, a function or an operator for its type is not there, or a value does not suit it: the
-    /// statement was made for a schema that is gone.
-    fileprivate var meansAnotherSchema: Bool { ["42P01", "42703", "42804", "42883"].contains(sqlState) }
 }
 
 extension ParseError {

@@ -73,7 +73,7 @@ extension Store {
             throw ParseError(119, access.refusal("The read-only master key cannot change anything."))
         }
         try access.checkReachable(write.className)
-        let schema = try await write.operation.schema()
+        let schema = try await write.operation.schema(having: write.className)
         guard let table = schema[write.className] else {
             if write.kind != .create, mayCreateClasses(write.viewer) { throw ParseError.objectNotFound }
             if !mayCreateClasses(write.viewer) { throw noSuchClass(write.className, access) }

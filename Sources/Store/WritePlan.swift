@@ -113,11 +113,6 @@ extension JSONObject {
     }
 }
 
-extension PostgresError {
-    /// A class is not what the statement took it for: a table or a column is gone, or of another type.
-    var meansSchemaChanged: Bool { ["42P01", "42703", "42804", "42883"].contains(sqlState) }
-}
-
 /// Which field's value is taken.
 enum UniqueViolation {
     static func error(_ error: PostgresError, of table: ClassSchema) -> any Error {
