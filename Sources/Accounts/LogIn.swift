@@ -12,26 +12,21 @@ public struct LoggedIn {
 }
 
 extension Accounts {
-    // The unique indexes are on the names in lower case; the names themselves are compared as they stand.
+    // Names and addresses are compared as they stand: each has a plain index beside the unique one, which is without
+    // case.
     private static let findByName = Statement(
         """
-        SELECT "objectId", "_hashed_password", "_rperm", "_wperm" FROM "_User"
-        WHERE lower("username" COLLATE "und-x-icu") = lower($1::text COLLATE "und-x-icu") AND "username" = $1::text
+        SELECT "objectId", "_hashed_password", "_rperm", "_wperm" FROM "_User" WHERE "username" = $1::text
         UNION ALL
-        SELECT "objectId", "_hashed_password", "_rperm", "_wperm" FROM "_User"
-        WHERE lower("email" COLLATE "und-x-icu") = lower($1::text COLLATE "und-x-icu") AND "email" = $1::text
+        SELECT "objectId", "_hashed_password", "_rperm", "_wperm" FROM "_User" WHERE "email" = $1::text
         LIMIT 1
         """)
     private static let findByEmail = Statement(
-        """
-        SELECT "objectId", "_hashed_password", "_rperm", "_wperm" FROM "_User"
-        WHERE lower("email" COLLATE "und-x-icu") = lower($1::text COLLATE "und-x-icu") AND "email" = $1::text
-        """)
+        "SELECT \"objectId\", \"_hashed_password\", \"_rperm\", \"_wperm\" FROM \"_User\" WHERE \"email\" = $1::text")
     private static let findByBoth = Statement(
         """
         SELECT "objectId", "_hashed_password", "_rperm", "_wperm" FROM "_User"
-        WHERE lower("username" COLLATE "und-x-icu") = lower($1::text COLLATE "und-x-icu")
-            AND "username" = $1::text AND "email" = $2::text
+        WHERE "username" = $1::text AND "email" = $2::text
         """)
 
     private static let refused = ParseError(101, "Invalid username/password.")

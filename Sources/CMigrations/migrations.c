@@ -22,8 +22,8 @@ static const char sql_0004[] = {
 #embed "../../sql/0004_indexes.sql" suffix(, 0)
 };
 
-static const char sql_0007[] = {
-#embed "../../sql/0007_session_digests.sql" suffix(, 0)
+static const char sql_0005[] = {
+#embed "../../sql/0005_session_digests.sql" suffix(, 0)
 };
 
 static const struct hermes_migration migrations[] = {
@@ -31,7 +31,7 @@ static const struct hermes_migration migrations[] = {
     {2, "operators", sql_0002, sizeof(sql_0002) - 1},
     {3, "schema_versions", sql_0003, sizeof(sql_0003) - 1},
     {4, "indexes", sql_0004, sizeof(sql_0004) - 1},
-    {7, "session_digests", sql_0007, sizeof(sql_0007) - 1},
+    {5, "session_digests", sql_0005, sizeof(sql_0005) - 1},
 };
 
 const struct hermes_migration *hermes_migration_at(size_t index) {

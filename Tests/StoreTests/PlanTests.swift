@@ -75,11 +75,11 @@ import Wire
         (
             "Temas", "",
             #"{"where": {"lugar": {"$nearSphere": {"__type": "GeoPoint", "latitude": 1, "longitude": 2}, "$maxDistance": 0.01}}}"#,
-            "Temas_lugar_idx"
+            "Temas:lugar"
         ),
         (
             "Temas", "", #"{"where": {"lugar": {"$geoWithin": {"$centerSphere": [[2, 1], 0.01]}}}}"#,
-            "Temas_lugar_idx"
+            "Temas:lugar"
         ),
         (
             "Temas", #"CREATE INDEX etiquetas ON "Temas" USING gin (etiquetas jsonb_path_ops)"#,
