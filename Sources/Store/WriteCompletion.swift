@@ -30,22 +30,28 @@ extension Store {
         // A new object has nothing that could be deleted.
         if write.isNew { changes.removeAll { if case .delete = $0.operation { true } else { false } } }
         var rights = rights
-        let table = try await grown(write, changes, &rights)
+        let added = try await missingFields(write, changes, &rights)
+        let table =
+            rights.table
+            ?? ClassSchema(
+                name: write.className, fields: [:], permissions: .open, indexes: JSONObject())
         var completed = CompletedWrite(table: table, changes: changes, rows: rights.rows, access: rights.access)
         if write.isNew { completed.applyDefaults() }
         try completed.checkRequired(creating: write.isNew)
         completed.acl = write.update.acl
         if write.isNew { completed.applyDefaultACL(write.viewer) }
         (completed.created, completed.updated) = try serverDates(write.update, write.viewer)
+        // Last: what is refused makes no class grow.
+        if rights.table == nil || !added.isEmpty { completed.table = try await grown(write, added) }
         return completed
     }
 
     // MARK: growth of the schema
 
-    /// The class with all fields that the write needs. What the viewer may not write makes no class grow.
-    private func grown(
+    /// The fields that the write needs and the class lacks. What the viewer may not write makes no class grow.
+    private func missingFields(
         _ write: Write, _ changes: [Update.Change], _ rights: inout Rights
-    ) async throws -> ClassSchema {
+    ) async throws -> [String: FieldType] {
         let className = write.className
         let fields = rights.table?.fields ?? DefaultFields.of(className).mapValues { ClassSchema.Field($0) }
         var added: [String: FieldType] = [:]
@@ -60,7 +66,7 @@ extension Store {
             guard known == type else { throw SchemaMismatch.error(className, name, known, type) }
         }
         if let table = rights.table {
-            guard !added.isEmpty else { return table }
+            guard !added.isEmpty else { return added }
             let rows = try rights.access.decide(.addField, on: table, creating: write.isNew)
             if write.isNew {
                 if case .none = rows {
@@ -72,8 +78,14 @@ extension Store {
                 try await checkWritable(write, rights, table)
             }
         }
-        let schema = try await catalogue.ensure(className, fields: added, in: write.operation.scope?.transaction)
-        guard let table = schema[className] else { throw ParseError(1, "The class \(className) is gone.") }
+        return added
+    }
+
+    /// The class with these fields beside its own.
+    private func grown(_ write: Write, _ added: [String: FieldType]) async throws -> ClassSchema {
+        let schema = try await catalogue.ensure(
+            write.className, fields: added, in: write.operation.scope?.transaction)
+        guard let table = schema[write.className] else { throw ParseError(1, "The class \(write.className) is gone.") }
         return table
     }
 
@@ -125,10 +137,14 @@ extension CompletedWrite {
         if case .set? = acl { return }
         acl = nil
         guard let standing = table.permissions.defaultACL else { return }
-        let entries = standing.entries.compactMap { entry -> ACL.Entry? in
-            guard entry.principal == "currentUser" else { return entry }
-            return viewer.userId.map { ACL.Entry($0, read: entry.read, write: entry.write) }
+        var entries = standing.entries.filter { $0.principal != "currentUser" }
+        if let own = standing.entries.first(where: { $0.principal == "currentUser" }), let userId = viewer.userId {
+            // Once: the class may name that user as well.
+            entries.removeAll { $0.principal == userId }
+            entries.append(ACL.Entry(userId, read: own.read, write: own.write))
         }
+        // What grants nothing is not stored; so it is not told either.
+        entries.removeAll { !$0.read && !$0.write }
         acl = .set(ACL(entries))
         answered["ACL"] = ACL(entries).json
     }
