@@ -26,14 +26,16 @@ struct Model {
         if case .user(let id) = asker {
             userId = id
             principals.insert(id)
+            var held: Set<String> = []
             var grew = true
             // A role is held by its users and by who holds one of its roles.
             while grew {
                 grew = false
-                for role in world.roles where !principals.contains("role:" + role.name) {
-                    guard role.users.contains(id) || role.roles.contains(where: { principals.contains("role:" + $0) })
+                for role in world.rows(of: "_Role") where !held.contains(role.id) {
+                    guard role.members("users").contains(id) || role.members("roles").contains(where: held.contains)
                     else { continue }
-                    principals.insert("role:" + role.name)
+                    held.insert(role.id)
+                    principals.insert("role:" + (role.value("name")?.string ?? ""))
                     grew = true
                 }
             }
@@ -41,6 +43,14 @@ struct Model {
             userId = nil
         }
         self.principals = principals
+    }
+
+    /// The same viewer, with the roles that it had then, in another world.
+    init(_ world: World, sameViewerAs other: Model) {
+        self.world = world
+        isMaster = other.isMaster
+        userId = other.userId
+        principals = other.principals
     }
 
     // MARK: class-level permissions
@@ -52,13 +62,17 @@ struct Model {
         case refused(Int)
     }
 
-    func enter(_ table: World.Class, _ operation: String) -> Entry {
+    /// `creating`: an addField that comes with a create, where there is no row yet that could name somebody.
+    func enter(_ table: World.Class, _ operation: String, creating: Bool = false) -> Entry {
         guard !isMaster, let permissions = table.permissions else { return .all }
         let grant = permissions[operation]?.object ?? JSONObject()
         if grant.members.contains(where: { principals.contains($0.key) && $0.value == true }) { return .all }
-        let fields =
-            (grant["pointerFields"]?.array ?? []).compactMap(\.string)
-            + (permissions["readUserFields"]?.array ?? []).compactMap(\.string)
+        var fields: [String] = []
+        if !creating { fields += (grant["pointerFields"]?.array ?? []).compactMap(\.string) }
+        let grouped = ["find", "get", "count"].contains(operation) ? "readUserFields" : "writeUserFields"
+        fields += (permissions[grouped]?.array ?? []).compactMap(\.string)
+        // Nobody is named in what is not there yet.
+        if operation == "create" { fields = [] }
         if grant["requiresAuthentication"] == true {
             guard userId != nil else { return .refused(101) }
             return fields.isEmpty ? .all : .namedIn(fields)
@@ -86,10 +100,22 @@ struct Model {
     }
 
     private func aclLetsRead(_ row: World.Row) -> Bool {
-        if row.className == "_User", row.id == userId { return true }
-        // A user's row always has an ACL.
-        guard let acl = row.acl else { return row.className != "_User" }
+        guard let acl = row.acl else { return true }
         return acl.members.contains { principals.contains($0.key) && $0.value.object?["read"] == true }
+    }
+
+    private func aclLetsWrite(_ row: World.Row) -> Bool {
+        guard let acl = row.acl else { return true }
+        return acl.members.contains { principals.contains($0.key) && $0.value.object?["write"] == true }
+    }
+
+    func isWritable(_ row: World.Row, _ entry: Entry) -> Bool {
+        guard !isMaster else { return true }
+        switch entry {
+        case .nobody, .refused: return false
+        case .all: return aclLetsWrite(row)
+        case .namedIn(let fields): return aclLetsWrite(row) && fields.contains { isNamed(in: $0, of: row) }
+        }
     }
 
     /// Whether a field names the viewer: a pointer, or one of several in an array.
@@ -246,13 +272,7 @@ struct Model {
                 }
                 if let value = row.value(name) { object[name] = value }
             }
-            if row.className == "_User" {
-                var acl = row.acl ?? JSONObject()
-                acl[row.id] = ["read": true, "write": true]
-                object["ACL"] = .object(acl)
-            } else if let acl = row.acl {
-                object["ACL"] = .object(acl)
-            }
+            if let acl = row.acl { object["ACL"] = .object(acl) }
             return object
         }
         for (name, type) in table.fields.sorted(by: { $0.name < $1.name }) {

@@ -9,26 +9,41 @@ struct QuestionMaker {
     init(chance: Chance, world: World) {
         maker = WorldMaker(chance: chance)
         self.world = world
-        names = world.classes.map(\.name).filter { $0 != "_User" }
+        names = world.plain.map(\.name)
+        for row in world.rows { maker.known[row.className, default: []].append(row.id) }
+    }
+
+    /// The fields of which conditions are made: the model knows how values of these types compare.
+    private static func askable(_ table: World.Class) -> [(name: String, type: FieldType)] {
+        table.fields.filter { _, type in
+            switch type {
+            case .string, .number, .boolean, .date, .pointer, .relation, .object, .array: true
+            default: false
+            }
+        }
     }
 
     mutating func asker() -> Asker {
         switch maker.chance.below(6) {
         case 0: .anonymous
         case 1: .master
-        default: .user(maker.chance.pick(World.users))
+        default: .user(maker.id(of: "_User"))
         }
     }
 
     mutating func question() -> Question {
         let table =
-            maker.chance.oneIn(10) ? World.userClass : maker.chance.pick(world.classes.filter { $0.name != "_User" })
+            maker.chance.oneIn(10)
+            ? maker.chance.pick([World.userClass, World.roleClass]) : maker.chance.pick(world.plain)
         switch maker.chance.below(10) {
         case 0, 1:
             let id = maker.chance.oneIn(8) ? "noestaaaaa" : maker.id(of: table.name)
             return Question(kind: .get(id), className: table.name, parameters: shape(table))
         case 2:
-            let field = maker.chance.pick(table.fields.map(\.name).filter { $0 != "r" && $0 != "o" } + ["objectId"])
+            let field = maker.chance.pick(
+                QuestionMaker.askable(table).filter { $0.type != .object && !QuestionMaker.isRelation($0.type) }.map(
+                    \.name)
+                    + ["objectId"])
             return Question(
                 kind: .distinct(field), className: table.name,
                 parameters: JSONObject([("where", .object(condition(table, 1)))]))
@@ -114,7 +129,9 @@ struct QuestionMaker {
             condition["objectId"] = maker.chance.pick([["$in": .array(list)], ["$nin": .array(list)]])
             return
         }
-        let (name, type) = maker.chance.pick(table.fields)
+        let fields = QuestionMaker.askable(table)
+        guard !fields.isEmpty else { return }
+        let (name, type) = maker.chance.pick(fields)
         if depth > 0, maker.chance.oneIn(4), let subquery = subquery(name, type, depth) {
             condition[name] = subquery
         } else if case .relation(let target) = type {
@@ -139,7 +156,7 @@ struct QuestionMaker {
         if type == .array {
             if maker.chance.oneIn(6) { return maker.value(name, type, names) }
             switch name {
-            case "l": return World.pointer("_User", maker.chance.pick(World.users))
+            case "l": return World.pointer("_User", maker.id(of: "_User"))
             case "m":
                 let target = maker.chance.pick(names)
                 return World.pointer(target, maker.id(of: target))
@@ -182,6 +199,8 @@ struct QuestionMaker {
         }
     }
 
+    static func isRelation(_ type: FieldType) -> Bool { if case .relation = type { true } else { false } }
+
     private func isPointer(_ type: FieldType) -> Bool { if case .pointer = type { true } else { false } }
 
     private mutating func subquery(_ name: String, _ type: FieldType, _ depth: Int) -> JSON? {
@@ -193,7 +212,7 @@ struct QuestionMaker {
         case .array where name == "m": target = world[maker.chance.pick(names)] ?? World.userClass
         case .array where name == "l": target = World.userClass
         case .string:
-            let table = maker.chance.pick(world.classes.filter { $0.name != "_User" })
+            let table = maker.chance.pick(world.plain.filter { $0.type("s") == .string })
             var query = query(table, depth)
             query["className"] = .string(table.name)
             return .object(

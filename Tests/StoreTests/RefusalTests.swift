@@ -17,7 +17,7 @@ import Wire
                 World.userClass,
                 World.Class(
                     name: "Temas", fields: [("s", .string), ("w", .pointer("_User"))], permissions: permissions?.object),
-            ], rows: [secret], roles: [])
+            ], rows: [secret])
     }
 
     /// The codes of get, update and delete, of the object that is there and of one that is not.
@@ -87,6 +87,40 @@ import Wire
             })
             let field = try await stage.store.catalogue.reload()["Temas"]?.fields["nuevo"]
             #expect(field == nil)
+        }
+    }
+
+    @Test func anObjectThatLacksARequiredFieldMakesNoField() async throws {
+        var world = RefusalTests.world(nil)
+        world.classes[1].options["s"] = JSONObject([("required", true)])
+        let given = world
+        try await TestDatabase.make(template: .migrated).withDatabase { _, database in
+            let stage = try Stage(database)
+            try await stage.install(given)
+            let error = await failure(of: {
+                try await stage.store.create(
+                    "Temas", JSONObject([("nuevo", 1)]), in: stage.store.operation(as: .anonymous))
+            })
+            #expect((error as? ParseError)?.code == 142)
+            let field = try await stage.store.catalogue.reload()["Temas"]?.fields["nuevo"]
+            #expect(field == nil)
+        }
+    }
+
+    @Test func aDefaultACLNamesTheCallerOnce() async throws {
+        let acl = JSONObject([
+            (World.users[0], ["read": true]), ("currentUser", ["write": true]), ("role:mods", [:]),
+        ])
+        var permissions = JSONObject([("ACL", .object(acl))])
+        permissions["create"] = ["*": true]
+        let given = RefusalTests.world(.object(permissions))
+        try await TestDatabase.make(template: .migrated).withDatabase { _, database in
+            let stage = try Stage(database)
+            try await stage.install(given)
+            let written = try await stage.store.create(
+                "Temas", JSONObject([("s", "a")]),
+                in: stage.store.operation(as: Viewer(userId: World.users[0])))
+            #expect(written.answered["ACL"] == .object(JSONObject([(World.users[0], ["write": true])])))
         }
     }
 }

@@ -24,7 +24,6 @@ extension TestDatabase.Template {
 final class Stage {
     let store: Store
     let accounts: Accounts
-    private var installed: [String] = []
 
     init(_ database: Database, _ options: StoreOptions = StoreOptions()) throws {
         let catalogue = Catalogue(
@@ -41,21 +40,17 @@ final class Stage {
 
     /// Writes a world in place of what is there.
     func install(_ world: World) async throws {
-        for name in installed {
+        // Writes may have made classes of their own.
+        for name in try await store.catalogue.reload().classes.keys where !name.hasPrefix("_") {
             try await store.purge(name, in: store.operation(as: .master))
             try await store.catalogue.delete(name)
         }
-        for name in ["_User", "_Role"] { try await store.purge(name, in: store.operation(as: .master)) }
-        installed = []
-        for table in world.classes where table.name != "_User" {
-            installed.append(table.name)
+        for name in ["_User", "_Role", "_Session"] { try await store.purge(name, in: store.operation(as: .master)) }
+        for table in world.plain {
             _ = try await store.catalogue.create(
                 table.name, SchemaRequest(fields: Stage.fields(table), permissions: table.permissions))
         }
         for row in world.rows { try await write(row, world) }
-        for role in world.roles {
-            try await create("_Role", role.name, JSONObject([("name", .string(role.name)), ("ACL", [:])]), role)
-        }
     }
 
     /// Gives the classes their permissions.
@@ -70,36 +65,33 @@ final class Stage {
             table.fields.map { name, type in
                 var definition = JSONObject([("type", .string(type.name))])
                 if let target = type.targetClass { definition["targetClass"] = .string(target) }
+                for (name, value) in table.options[name]?.members ?? [] { definition[name] = value }
                 return (name, .object(definition))
             })
     }
 
     private func write(_ row: World.Row, _ world: World) async throws {
+        guard let table = world[row.className] else { return }
         var body = JSONObject(row.fields.map { ($0.name, $0.value) })
         for (field, ids) in row.related {
-            guard case .relation(let target)? = world[row.className]?.type(field) else { continue }
+            guard case .relation(let target)? = table.type(field) else { continue }
             body[field] = ["__op": "AddRelation", "objects": .array(ids.map { World.pointer(target, $0) })]
         }
-        var acl = row.acl
-        // As sign-up gives it: a user always has itself, and without an ACL nobody else.
-        if row.className == "_User" {
-            acl = acl ?? JSONObject()
-            acl?[row.id] = ["read": true, "write": true]
+        if let acl = row.acl { body["ACL"] = .object(acl) }
+        try await write(.create, row, body)
+        // What the class gives to objects that come without, and this one had lost.
+        var lost = JSONObject()
+        for (name, options) in table.options where options["defaultValue"] != nil && row.value(name) == nil {
+            lost[name] = ["__op": "Delete"]
         }
-        if let acl { body["ACL"] = .object(acl) }
-        try await create(row.className, row.id, body, nil)
+        if row.acl == nil, table.permissions?["ACL"] != nil { lost["ACL"] = ["__op": "Delete"] }
+        if !lost.isEmpty { try await write(.update, row, lost) }
     }
 
-    private func create(_ className: String, _ id: String, _ body: JSONObject, _ role: World.Role?) async throws {
-        var body = body
-        if let role {
-            for (field, target, ids) in [("users", "_User", role.users), ("roles", "_Role", role.roles)]
-            where !ids.isEmpty {
-                body[field] = ["__op": "AddRelation", "objects": .array(ids.map { World.pointer(target, $0) })]
-            }
-        }
-        let update = try Update.parse(body, creating: true)
-        _ = try await store.writeByRule(Write(.create, className, id, update, in: store.operation(as: .master)))
+    private func write(_ kind: Write.Kind, _ row: World.Row, _ body: JSONObject) async throws {
+        let update = try Update.parse(body, creating: kind == .create)
+        _ = try await store.writeByRule(
+            Write(kind, row.className, row.id, update, in: store.operation(as: .master)))
     }
 
     // MARK: asking
@@ -113,44 +105,31 @@ final class Stage {
     }
 
     /// What the store answers. Errors that are no refusals are thrown on.
-    func answer(_ question: Question, _ viewer: Viewer) async throws -> Model.Answer {
-        do {
-            switch question.kind {
-            case .find:
-                let query = try Query.parse(className: question.className, parameters: question.parameters.members)
-                let found = try await store.find(query, as: viewer)
-                var out = JSONWriter()
-                found.write(to: &out)
-                return .value(try JSONParser.parse(out.bytes))
-            case .get(let id):
-                let query = try Query.parseGet(
-                    className: question.className, objectId: id, parameters: question.parameters.members)
-                let found = try await store.get(query, objectId: id, as: viewer)
-                var out = JSONWriter()
-                found.write(to: &out)
-                return .value(try JSONParser.parse(out.bytes))
-            case .distinct(let field):
-                let query = try Query.parse(className: question.className, parameters: question.parameters.members)
-                return .value(
-                    .array(try await store.distinct(FieldPath(field: field), query, in: store.operation(as: viewer))))
-            }
-        } catch let error as ParseError {
-            return .refused([error.code ?? 0])
+    func answer(_ question: Question, in operation: Operation) async throws -> JSON {
+        var out = JSONWriter()
+        switch question.kind {
+        case .find:
+            let query = try Query.parse(className: question.className, parameters: question.parameters.members)
+            try await store.find(query, in: operation).write(to: &out)
+        case .get(let id):
+            let query = try Query.parseGet(
+                className: question.className, objectId: id, parameters: question.parameters.members)
+            try await store.get(query, objectId: id, in: operation).write(to: &out)
+        case .distinct(let field):
+            let query = try Query.parse(className: question.className, parameters: question.parameters.members)
+            return .array(try await store.distinct(FieldPath(field: field), query, in: operation))
         }
+        return try JSONParser.parse(out.bytes)
     }
 
-    /// How the store's answer differs from the model's; nil where it does not.
-    func differs(_ world: World, _ asker: Asker, _ question: Question) async throws -> String? {
-        let expected = Model(world, asker).answer(question)
-        let got: Model.Answer
-        do { got = try await answer(question, try await viewer(asker)) } catch {
-            return "the store fails: \(error)"
-        }
+    // MARK: comparing
+
+    /// How an answer differs from the model's; nil where it does not.
+    static func difference(_ expected: Model.Answer, _ got: Model.Answer, isOrdered: Bool) -> String? {
         switch (expected, got) {
         case (.refused(let codes), .refused(let code)) where code.isSubset(of: codes): return nil
         case (.value(let one), .value(let other)):
-            let isOrdered = question.parameters["order"] != nil
-            let (one, other) = (Stage.comparable(one, isOrdered), Stage.comparable(other, isOrdered))
+            let (one, other) = (comparable(one, isOrdered), comparable(other, isOrdered))
             if one == other { return nil }
             return "the model says \(one)\nthe store says \(other)"
         default: return "the model says \(expected)\nthe store says \(got)"

@@ -3,20 +3,26 @@ import Wire
 /// Makes worlds: few values, so that conditions meet them.
 struct WorldMaker {
     var chance: Chance
+    /// The ids of the objects that are there, or may be, by class.
+    var known: [String: [String]] = [:]
 
     static let names = ["Alfa", "Beta", "Gama", "Delta"]
 
     mutating func world() -> World {
         let names = Array(WorldMaker.names[..<(2 + chance.below(3))])
-        var world = World(classes: [World.userClass], rows: [], roles: roles())
+        var world = World(classes: [World.userClass, World.roleClass], rows: [])
         for name in names { world.classes.append(table(name, names)) }
         for user in World.users {
+            // As sign-up gives it: a user always has itself, and without an ACL nobody else.
+            var acl = acl() ?? JSONObject()
+            acl[user] = ["read": true, "write": true]
             world.rows.append(
                 World.Row(
                     className: "_User", id: user,
-                    fields: [("username", .string(user)), ("email", .string(user + "@example.com"))], acl: acl()))
+                    fields: [("username", .string(user)), ("email", .string(user + "@example.com"))], acl: acl))
         }
-        for table in world.classes where table.name != "_User" {
+        world.rows += World.roleNames.map { role($0) }
+        for table in world.plain {
             for number in 0..<(3 + chance.below(8)) { world.rows.append(row(table, number, names)) }
         }
         return world
@@ -32,6 +38,11 @@ struct WorldMaker {
         ]
         var table = World.Class(name: name, fields: all.filter { _ in !chance.oneIn(5) })
         table.fields.append(("s", .string))
+        if chance.oneIn(3) { table.options["s"] = JSONObject([("required", true)]) }
+        if chance.oneIn(4) { table.options["s", default: JSONObject()]["defaultValue"] = "dado" }
+        for (name, value) in [("n", JSON.number(7)), ("b", false), ("a", ["d"])] where chance.oneIn(5) {
+            if table.type(name) != nil { table.options[name] = JSONObject([("defaultValue", value)]) }
+        }
         table.permissions = chance.oneIn(4) ? nil : permissions(table)
         return table
     }
@@ -40,11 +51,19 @@ struct WorldMaker {
     mutating func permissions(_ table: World.Class) -> JSONObject {
         var permissions = JSONObject()
         let pointers = table.fields.map(\.name).filter { $0 == "w" || $0 == "l" }
-        for operation in ["find", "get", "count"] where !chance.oneIn(8) {
+        let operations = ["find", "get", "count", "create", "update", "delete", "addField"]
+        for operation in operations where !chance.oneIn(8) {
             permissions[operation] = .object(grant(pointers))
         }
-        if chance.oneIn(5) {
-            permissions["readUserFields"] = .array(chance.some(pointers, oneIn: 2).map { .string($0) })
+        for key in ["readUserFields", "writeUserFields"] where chance.oneIn(5) {
+            permissions[key] = .array(chance.some(pointers, oneIn: 2).map { .string($0) })
+        }
+        if chance.oneIn(4) {
+            var acl = JSONObject()
+            for principal in chance.some(["*", "currentUser", "role:mods", World.users[0]], oneIn: 2) {
+                acl[principal] = right()
+            }
+            permissions["ACL"] = .object(acl)
         }
         if chance.oneIn(2) {
             let fields = table.fields.map(\.name)
@@ -78,23 +97,33 @@ struct WorldMaker {
     }
 
     /// Roles hold one another, in circles too.
-    private mutating func roles() -> [World.Role] {
-        World.roleNames.map { name in
-            World.Role(
-                name: name, users: chance.some(World.users, oneIn: 4), roles: chance.some(World.roleNames, oneIn: 4))
+    private mutating func role(_ name: String) -> World.Row {
+        var row = World.Row(className: "_Role", id: name, fields: [("name", .string(name))])
+        row.acl = chance.oneIn(2) ? JSONObject() : acl()
+        row.related = [
+            ("users", chance.some(World.users, oneIn: 4).sorted()),
+            ("roles", chance.some(World.roleNames, oneIn: 4).sorted()),
+        ].filter { !$0.1.isEmpty }
+        return row
+    }
+
+    private mutating func right() -> JSON {
+        switch chance.below(3) {
+        case 0: ["write": true]
+        case 1: ["read": true, "write": true]
+        default: ["read": true]
         }
     }
 
-    private mutating func acl() -> JSONObject? {
+    /// nil: public.
+    mutating func acl() -> JSONObject? {
         switch chance.below(6) {
         case 0: return JSONObject()
         case 1: return JSONObject([("*", ["read": true])])
         case 2, 3:
             var acl = JSONObject()
             for principal in chance.some(World.users + World.roleNames.map { "role:" + $0 }, oneIn: 3) {
-                acl[principal] =
-                    chance.oneIn(3)
-                    ? ["write": true] : chance.oneIn(2) ? ["read": true, "write": true] : ["read": true]
+                acl[principal] = right()
             }
             return acl
         default: return nil
@@ -115,14 +144,18 @@ struct WorldMaker {
                 if !ids.isEmpty { row.related.append((name, Array(Set(ids)).sorted())) }
                 continue
             }
-            if chance.oneIn(4) { continue }
-            row.fields.append((name, value(name, type, names)))
+            if chance.oneIn(4), table.options[name] == nil { continue }
+            var value = value(name, type, names)
+            if table.options[name] != nil, value == "" { value = "a" }
+            row.fields.append((name, value))
         }
         return row
     }
 
     mutating func id(of className: String) -> String {
-        className == "_User" ? chance.pick(World.users) : WorldMaker.id(className, chance.below(10))
+        if let ids = known[className], !ids.isEmpty, !chance.oneIn(4) { return chance.pick(ids) }
+        if className == "_Role" { return chance.pick(World.roleNames) }
+        return className == "_User" ? chance.pick(World.users) : WorldMaker.id(className, chance.below(10))
     }
 
     /// A value that a field could have.
@@ -136,7 +169,10 @@ struct WorldMaker {
         case .object: return object()
         default:
             switch name {
-            case "l": return .array(chance.list(2) { .pointer("_User", $0.pick(World.users)) })
+            case "l":
+                var elements: [JSON] = []
+                for _ in 0..<chance.below(3) { elements.append(World.pointer("_User", id(of: "_User"))) }
+                return .array(elements)
             case "m":
                 var elements: [JSON] = []
                 for _ in 0..<chance.below(4) {
@@ -179,8 +215,4 @@ struct WorldMaker {
         default: chance.oneIn(2) ? [string()] : date()
         }
     }
-}
-
-extension JSON {
-    fileprivate static func pointer(_ className: String, _ id: String) -> JSON { World.pointer(className, id) }
 }
