@@ -13,7 +13,7 @@ struct SessionRules: Sendable {
 
     var hooks: [Hook] {
         [
-            Hook("sessions", on: "_Session", .beforeSave) { try before($0) },
+            Hook("sessions", on: "_Session", .beforeSave) { try await before($0) },
             Hook("sessions", on: "_Session", .beforeDelete) { write in
                 guard write.viewer.isAboveAccess || write.viewer.userId != nil else {
                     throw write.refusal(209, "Session token required.")
@@ -22,7 +22,7 @@ struct SessionRules: Sendable {
         ]
     }
 
-    private func before(_ write: Write) throws(ParseError) {
+    private func before(_ write: Write) async throws {
         if write.update.acl != nil { throw ParseError(105, "Cannot set ACL on a Session.") }
         guard write.viewer.isAboveAccess || write.viewer.userId != nil else {
             throw ParseError(209, "Session token required.")
@@ -33,7 +33,11 @@ struct SessionRules: Sendable {
         }
         for field in SessionRules.serverFields where write.update.changes.contains(where: { $0.path.field == field }) {
             let isFree = write.viewer.isAboveAccess && (field == "expiresAt" || field == "createdWith")
-            guard isFree else { throw ParseError(105, "Invalid key name: \(field)") }
+            guard isFree else {
+                // Of a session that is somebody else's nothing is told, not even what could not be set.
+                _ = try await write.readOriginal()
+                throw ParseError(105, "Invalid key name: \(field)")
+            }
         }
     }
 

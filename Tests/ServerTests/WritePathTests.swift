@@ -247,6 +247,21 @@ import Wire
         }
     }
 
+    @Test func aSessionOfSomebodyElseIsAsOneThatIsNotThere() async throws {
+        try await withServer { server in
+            let ana = try await server.client.signUp("ana")
+            let eva = try await server.client.signUp("eva")
+            let id = try await server.client.must("GET", "/sessions/me", session: ana.token).objectId ?? ""
+            let change: JSON = ["sessionToken": "r:mine"]
+            let own = try await server.client.send("PUT", "/sessions/\(id)", change, session: ana.token)
+            #expect(own.summary == "400/105")
+            for other in [id, "zzzzzzzzzz"] {
+                let refused = try await server.client.send("PUT", "/sessions/\(other)", change, session: eva.token)
+                #expect(refused.summary == "404/101")
+            }
+        }
+    }
+
     @Test func aNewRoleWithoutMembersTellsNobody() async throws {
         try await withServer { server in
             let ana = try await server.client.signUp("ana")

@@ -45,7 +45,7 @@ import Wire
             World.Row(
                 className: "Tiendas", id: "tiendados2",
                 fields: [("nombre", "c"), ("cosa", World.pointer("Cosas", "cosacosa02"))]),
-        ], roles: [])
+        ])
 
     /// The last digits of what a `where`, with an order, finds among the things.
     static let found: [(condition: String, order: String, ids: String)] = [

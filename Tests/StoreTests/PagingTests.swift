@@ -37,7 +37,7 @@ import Wire
         classes: [World.userClass, World.Class(name: "Temas", fields: [("s", .string), ("n", .number)])],
         rows: (0..<7).map {
             World.Row(className: "Temas", id: "\(9 - $0)temate", fields: [("n", .number(Double($0 / 3)))])
-        }, roles: [])
+        })
 
     @Test(arguments: [nil, "n", "-n", "-createdAt", "inventada"]) func pagesHoldEveryObjectOnce(_ order: String?)
         async throws
