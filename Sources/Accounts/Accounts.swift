@@ -123,9 +123,6 @@ public final class Accounts {
         guard operation.viewer.userId != nil else { throw ParseError(101, "invalid session") }
         return try await store.create("_Session", JSONObject(), in: operation)
     }
-
-    /// What a change of access must empty on this node, at once.
-    public func forget(_ payload: String) { cache.forget(payload) }
 }
 
 extension ParseError {
