@@ -293,7 +293,7 @@ struct WriteSQL {
         let value: SQL
         switch operation {
         case .set(let new), .setOnInsert(let new): value = .json(new.json)
-        case .delete: return "coalesce(\(document), '{}'::jsonb) #- \(at)"
+        case .delete: return "hermes_unset(\(document), \(at))"
         case .increment(let amount): value = "to_jsonb(hermes_number(\(document), \(at)) + \(SQL.number(amount)))"
         case .add(let elements): value = "\(list) || \(SQL.json(.array(elements)))"
         case .addUnique(let elements): value = "hermes_add_unique(\(list), \(SQL.json(.array(elements))))"

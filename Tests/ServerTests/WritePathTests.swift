@@ -175,6 +175,22 @@ import Wire
         }
     }
 
+    @Test func aPathThroughAListIsRefusedWhateverItIsToDo() async throws {
+        try await withServer { server in
+            let id = try await server.client.create("Temas", ["o": ["v": [1, 2], "k": ["z": 1]]])
+            for operation: JSON in [["__op": "Delete"], 5, ["__op": "Increment", "amount": 1]] {
+                let refused = try await server.client.send(
+                    "PUT", "/classes/Temas/\(id)", ["o.v.k": operation], master: true)
+                #expect(refused.summary == "400/111")
+            }
+            try await server.client.must(
+                "PUT", "/classes/Temas/\(id)", ["o.k.z": ["__op": "Delete"], "o.none.z": ["__op": "Delete"]],
+                master: true)
+            let object = try await server.client.must("GET", "/classes/Temas/\(id)", master: true).json["o"]
+            #expect(object == ["v": [1, 2], "k": [:]])
+        }
+    }
+
     // MARK: relations
 
     @Test func aWriteAndItsRelationsAreOne() async throws {
