@@ -140,6 +140,7 @@ import Testing
                 await sender.stop()
             }
             let start = Loop.monotonicNow()
+            // Blocks this worker on purpose: a wait that let its loop run would take the notification in.
             while database.isListening, Loop.monotonicNow() - start < 4_000_000_000 { usleep(1000) }
             #expect(!database.isListening)
             #expect(heard.payloads.isEmpty)
