@@ -32,7 +32,7 @@ extension Loop {
 
 /// Waits until `condition` holds; false when it does not within ten seconds.
 public func eventually(_ loop: Loop, _ condition: () async throws -> Bool) async throws -> Bool {
-    for _ in 0..<1000 {
+    for _ in 0..<6000 {
         if try await condition() { return true }
         try await loop.sleep(nanoseconds: 10_000_000)
     }

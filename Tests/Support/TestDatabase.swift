@@ -53,7 +53,13 @@ public final class TestDatabase: Sendable {
 
     public var conninfo: String { cluster.conninfo(database: name) }
 
-    public var configuration: DatabaseConfiguration { DatabaseConfiguration(conninfo) }
+    /// What a busy machine makes slow is no failure: whoever tests a time limit sets it.
+    public var configuration: DatabaseConfiguration {
+        var configuration = DatabaseConfiguration(conninfo)
+        configuration.statementTimeout = .seconds(240)
+        configuration.waitBound = .seconds(60)
+        return configuration
+    }
 
     /// Runs SQL, several statements if need be, on a connection of its own.
     public func execute(_ sql: String) async throws {
