@@ -52,7 +52,8 @@ let package = Package(
         room("Schema", ["Core", "Postgres", "Wire", "CMigrations"]),
         room("Store", ["Core", "Postgres", "Wire", "Schema", "CCrypto"]),
         room("Accounts", ["Core", "Postgres", "Wire", "Schema", "Store", "CCrypto", "CCrypt"]),
-        room("Server", ["Core", "Postgres", "HTTP", "Wire", "Options", "Schema", "Store", "Accounts"]),
+        room("Cloud", ["Core", "HTTP", "Wire"]),
+        room("Server", ["Core", "Postgres", "HTTP", "Wire", "Options", "Schema", "Store", "Accounts", "Cloud"]),
         .executableTarget(
             name: "hermes", dependencies: ["Core", "Postgres", "Wire", "Options", "Schema", "Server"],
             path: "Sources/hermes", swiftSettings: rules),

@@ -1,0 +1,107 @@
+import Wire
+
+/// One call of cloud code: what a hook, a function or a job is given, whoever provides it.
+public struct CloudCall: Sendable {
+    /// What the code is told, as JSON in the reference's form for webhooks:
+    /// - all: `master`, `isReadOnly`, `user` (without its session's token), `installationId`, `ip`, `headers`, `context`
+    /// - triggers: `triggerName`, `className`; of objects `object` and `original`, each with its `className` (before a
+    ///   save `object` holds what is to be changed, operations as `__op`; after it final values); of finds `query`
+    ///   (`where`, `limit`, `skip`, `order`, `include`, `keys`, `excludeKeys`), `isGet`, `count`, and behind them `objects`
+    /// - functions: `functionName`, `params`
+    /// - jobs: `jobName`, `jobId`, `params`
+    public var payload: JSONObject
+    /// The token of the session that asks; nil for whoever has none.
+    public let sessionToken: String?
+    /// The way back: what the code reads and writes.
+    public let caller: any CloudCaller
+    /// Of a job: keeps a line about how far it is.
+    public let report: (@Sendable (String) async throws -> Void)?
+
+    public init(
+        payload: JSONObject, sessionToken: String?, caller: any CloudCaller,
+        report: (@Sendable (String) async throws -> Void)? = nil
+    ) {
+        self.payload = payload
+        self.sessionToken = sessionToken
+        self.caller = caller
+        self.report = report
+    }
+}
+
+/// What cloud code answers.
+public struct CloudAnswer: Sendable {
+    /// nil: it changes nothing.
+    /// - beforeSave: `{"object": {…}}`, which replaces all that was to be written (operations as `__op`)
+    /// - afterSave: `{"object": {…}}`, the client's answer; any other value is the answer as it is
+    /// - beforeFind: `{"query": {…}}`, or `{"objects": […]}`, which are found instead
+    /// - afterFind: `{"objects": […]}`
+    /// - a function: its result
+    /// - a job: its last message, a text
+    public var body: JSON?
+    /// What the call's context has become; nil: as it was.
+    public var context: JSONObject?
+    /// Of a function: the status and headers that it asks for.
+    public var status: Int?
+    public var headers: [(name: String, value: String)] = []
+
+    public init(_ body: JSON? = nil, context: JSONObject? = nil) {
+        self.body = body
+        self.context = context
+    }
+}
+
+/// How cloud code reads and writes: requests to the API of the server that it runs in, without a connection. They go
+/// the way of every request, in the transaction of the operation that called the code, if it is in one.
+public protocol CloudCaller: Sendable {
+    /// Answers what a client would get for the request.
+    /// - Throws: `ParseError` for what a client would get as an error.
+    func send(_ request: CloudRequest) async throws -> CloudResponse
+}
+
+public struct CloudRequest: Sendable {
+    /// By whose rights.
+    public enum Authority: Sendable, Equatable {
+        /// Nobody's: what any client without a session may do.
+        case nobody
+        case master
+        /// Those of a session.
+        case session(String)
+        /// Those of who called the code.
+        case caller
+    }
+
+    public var method: String
+    /// Below the mount path, its segments percent-encoded: `classes/Temas/x1`.
+    public var path: String
+    /// The JSON body; of a GET its parameters (`where` as an object).
+    public var body: JSONObject
+    public var authority: Authority
+    /// For the hooks that the request calls.
+    public var context: JSONObject
+    /// In place of the caller's.
+    public var installationId: String?
+
+    public init(
+        _ method: String, _ path: String, body: JSONObject = JSONObject(), as authority: Authority = .nobody,
+        context: JSONObject = JSONObject(), installationId: String? = nil
+    ) {
+        self.method = method
+        self.path = path
+        self.body = body
+        self.authority = authority
+        self.context = context
+        self.installationId = installationId
+    }
+}
+
+public struct CloudResponse: Sendable {
+    public let status: Int
+    public let headers: [(name: String, value: String)]
+    public let body: JSON
+
+    public init(status: Int, headers: [(name: String, value: String)] = [], body: JSON) {
+        self.status = status
+        self.headers = headers
+        self.body = body
+    }
+}

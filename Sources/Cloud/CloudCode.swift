@@ -1,0 +1,25 @@
+import Wire
+
+/// One hook, function or job of an application.
+public struct CloudHandler: Sendable {
+    /// For the log: who provides it and where, such as `main.js beforeSave Temas`.
+    public let name: String
+    /// Runs wherever its provider runs code, never on a worker; ends soon after its task is cancelled.
+    ///
+    /// It throws a `ParseError` for the client; whoever provides it turns every other fault into one (141).
+    public let run: @Sendable (CloudCall) async throws -> CloudAnswer
+
+    public init(_ name: String, run: @escaping @Sendable (CloudCall) async throws -> CloudAnswer) {
+        self.name = name
+        self.run = run
+    }
+}
+
+/// What one provider (Swift, a JavaScript file, webhooks) listens to and offers: a value, swapped whole.
+public struct CloudCode: Sendable {
+    public var triggers: [Trigger: [CloudHandler]] = [:]
+    public var functions: [String: CloudHandler] = [:]
+    public var jobs: [String: CloudHandler] = [:]
+
+    public init() {}
+}
