@@ -75,7 +75,8 @@ let package = Package(
         tests(
             "ServerTests",
             [
-                "Core", "Postgres", "HTTP", "Wire", "Options", "Schema", "Store", "Accounts", "Server", "TestSupport",
+                "Core", "Postgres", "HTTP", "Wire", "Options", "Schema", "Store", "Accounts", "Cloud", "Server",
+                "TestSupport",
             ]),
     ],
     cxxLanguageStandard: .cxx17

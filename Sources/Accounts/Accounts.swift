@@ -112,10 +112,18 @@ public final class Accounts {
     /// Ends the session of the request. Without one nothing happens.
     public func logOut(_ operation: Operation) async throws {
         guard let session = operation.viewer.session else { return }
+        let hooks = store.hooks.of(.afterLogout)
+        var ended: JSONObject?
+        if !hooks.isEmpty {
+            ended = try await store.getRow(
+                Query(className: "_Session"), objectId: session.objectId, in: operation.nested(as: .master)
+            ).json().object
+        }
         try await operation.inTransaction { operation in
             _ = try await operation.deleteByRule("_Session", matching: [("objectId", session.objectId)])
             try await operation.notify(AccessChange.session(session.objectId))
         }
+        if let ended { for hook in hooks { try await hook.run(ended, operation) } }
     }
 
     /// `POST /upgradeToRevocableSession`: sessions here are all revocable; answers a new one.

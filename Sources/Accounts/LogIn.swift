@@ -61,8 +61,27 @@ extension Accounts {
 
     public func logIn(_ parameters: JSONObject, in operation: Operation) async throws -> LoggedIn {
         let userId = try await authenticate(parameters, in: operation)
-        let token = try await openSession(userId, .logIn(provider: "password"), in: operation)
-        return try await loggedIn(userId, token: token, operation)
+        return try await logIn(userId, .logIn(provider: "password"), in: operation)
+    }
+
+    /// Opens a session for a user who has shown who he is, with the hooks that listen to it.
+    private func logIn(
+        _ userId: String, _ origin: NewSession.Origin, in operation: Operation
+    ) async throws -> LoggedIn {
+        try await ask(.beforeLogin, about: userId, in: operation)
+        let token = try await openSession(userId, origin, in: operation)
+        let loggedIn = try await loggedIn(userId, token: token, operation)
+        try await ask(.afterLogin, about: userId, in: operation)
+        return loggedIn
+    }
+
+    /// Shows a user to those who listen.
+    func ask(_ event: SessionHook.Event, about userId: String, in operation: Operation) async throws {
+        let hooks = store.hooks.of(event)
+        guard !hooks.isEmpty else { return }
+        let user = try await store.getRow(
+            Query(className: "_User"), objectId: userId, in: operation.nested(as: .master))
+        for hook in hooks { try await hook.run(try user.json().object ?? JSONObject(), operation) }
     }
 
     /// `/loginAs`: a session for any user, opened by the master key.
@@ -90,7 +109,7 @@ extension Accounts {
             ? viewer
             : try await self.viewer(userId: userId, session: nil, installationId: viewer.installationId, in: operation)
         do {
-            let user = try await store.get(
+            let user = try await store.getRow(
                 Query(className: "_User"), objectId: userId, in: operation.nested(as: own))
             return LoggedIn(user: user, userId: userId, sessionToken: token)
         } catch let error as ParseError where error.code == 119 || error.code == 101 {
@@ -127,9 +146,8 @@ extension Accounts {
         {
             let rows = try await operation.read(Accounts.findByAnonymousId, [.text(authData.id)])
             if rows.count > 0 {
-                let userId = rows.string(0, 0)
-                let token = try await openSession(userId, .logIn(provider: authData.provider), in: operation)
-                return .loggedIn(try await loggedIn(userId, token: token, operation))
+                return .loggedIn(
+                    try await logIn(rows.string(0, 0), .logIn(provider: authData.provider), in: operation))
             }
         }
         return .created(try await store.create("_User", body, in: operation))

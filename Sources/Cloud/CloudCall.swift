@@ -5,11 +5,14 @@ public struct CloudCall: Sendable {
     /// What the code is told, as JSON in the reference's form for webhooks:
     /// - all: `master`, `isReadOnly`, `user` (without its session's token), `installationId`, `ip`, `headers`, `context`
     /// - triggers: `triggerName`, `className`; of objects `object` and `original`, each with its `className` (before a
-    ///   save `object` holds what is to be changed, operations as `__op`; after it final values); of finds `query`
+    ///   save `object` holds the original with what is to be changed over it, operations as `__op`; after it final
+    ///   values); of finds `query`
     ///   (`where`, `limit`, `skip`, `order`, `include`, `keys`, `excludeKeys`), `isGet`, `count`, and behind them `objects`
     /// - functions: `functionName`, `params`
     /// - jobs: `jobName`, `jobId`, `params`
     public var payload: JSONObject
+    /// Before a save: what is to be written alone, operations as `__op`. (`object` holds it over what was there.)
+    public var changes: JSONObject?
     /// The token of the session that asks; nil for whoever has none.
     public let sessionToken: String?
     /// The way back: what the code reads and writes.
@@ -18,10 +21,11 @@ public struct CloudCall: Sendable {
     public let report: (@Sendable (String) async throws -> Void)?
 
     public init(
-        payload: JSONObject, sessionToken: String?, caller: any CloudCaller,
+        payload: JSONObject, changes: JSONObject? = nil, sessionToken: String?, caller: any CloudCaller,
         report: (@Sendable (String) async throws -> Void)? = nil
     ) {
         self.payload = payload
+        self.changes = changes
         self.sessionToken = sessionToken
         self.caller = caller
         self.report = report
@@ -32,7 +36,7 @@ public struct CloudCall: Sendable {
 public struct CloudAnswer: Sendable {
     /// nil: it changes nothing.
     /// - beforeSave: `{"object": {…}}`, which replaces all that was to be written (operations as `__op`)
-    /// - afterSave: `{"object": {…}}`, the client's answer; any other value is the answer as it is
+    /// - afterSave: `{"object": {…}}`, the client's answer; or `{"fields": {…}}`, which the answer shows beside its own
     /// - beforeFind: `{"query": {…}}`, or `{"objects": […]}`, which are found instead
     /// - afterFind: `{"objects": […]}`
     /// - a function: its result

@@ -4,6 +4,12 @@ import Wire
 public struct CloudHandler: Sendable {
     /// For the log: who provides it and where, such as `main.js beforeSave Temas`.
     public let name: String
+    /// The hook and the write that calls it are one transaction: what it reads and writes is kept or undone with it.
+    public var inTransaction = false
+    /// It is told the user as an object, which takes a read; else only who it is by the session.
+    public var needsUser = true
+    /// Seconds that a call may take; nil: as the server's options say.
+    public var timeLimit: Double?
     /// Runs wherever its provider runs code, never on a worker; ends soon after its task is cancelled.
     ///
     /// It throws a `ParseError` for the client; whoever provides it turns every other fault into one (141).

@@ -9,8 +9,8 @@ import Glibc
 /// outside of any task; they start one with `spawn(_:)`.
 public final class Loop {
     public let executor: LoopExecutor
-    /// Held while the thread runs. (A weak reference would make every retain of the worker slow.)
-    private var worker: Worker?
+    /// Whose loop it is. Held while the thread runs. (A weak reference would make every retain of the worker slow.)
+    public private(set) var worker: Worker?
     private let epoll: Int32
     /// By descriptor: the kernel gives out the lowest number that is free, so this stays dense.
     private var watches: [Watch?] = []

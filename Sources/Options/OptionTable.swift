@@ -93,7 +93,7 @@ public enum OptionTable {
         ("Identity and keys", identity), ("Address", address), ("Running", running), ("Database", database),
         ("Limits", limits), ("Protection", protection), ("Schema", schema), ("Sessions", sessions),
         ("Accounts", accounts), ("Mail and pages", mail), ("Files", files), ("Devices and LiveQuery", devices),
-        ("GraphQL", graphQL),
+        ("Cloud code", cloudCode), ("GraphQL", graphQL),
     ]
 
     static let byName: [String: Option] = {
@@ -123,7 +123,6 @@ public enum OptionTable {
         "liveQueryServerOptions.serverURL": "it is the API's",
         "directAccess": "hooks reach the data without HTTP at all times", "ip": "see host",
         "masterKeyTtl": "keys are told once, at the start", "cacheMaxSize": "the server bounds its caches itself",
-        "cloud": "applications are part of the program",
         "verifyServerUrl": "the server does not call itself", "enableInsecureAuthAdapters": "there are none",
     ]
 
@@ -201,6 +200,20 @@ public enum OptionTable {
         Option(
             "database.waitTimeout", \.database.waitTimeout,
             "Seconds that a request waits for a connection before it is refused (503)", in: .positive),
+    ]
+
+    static let cloudCode: [Option] = [
+        Option("cloud", \.cloud, "A file of cloud code in JavaScript, an existing `cloud/main.js`", .notEffective),
+        Option("cloudTimeLimit", \.cloudTimeLimit, "Seconds that a hook or a function may take", in: .positive),
+        Option(
+            "cloudIsolates", \.cloudIsolates,
+            "How many threads run the JavaScript; each has globals of its own", in: 1...64, .notEffective),
+        Option(
+            "cloudTurnLimit", \.cloudTurnLimit, "Seconds that JavaScript may run without waiting for anything",
+            in: .positive, .notEffective),
+        Option(
+            "cloudMemoryLimit", \.cloudMemoryLimit, "The memory that JavaScript may take, for each thread",
+            .notEffective),
     ]
 
     static let limits: [Option] = [

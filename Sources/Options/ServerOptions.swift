@@ -113,6 +113,16 @@ public struct ServerOptions: Sendable {
     public var auth: JSON = .object(JSONObject())
     public var allowExpiredAuthDataToken = false
 
+    // MARK: cloud code
+    /// A JavaScript file; none: there is no JavaScript.
+    public var cloud: String?
+    /// Seconds.
+    public var cloudTimeLimit = 10.0
+    public var cloudIsolates = 1
+    /// Seconds.
+    public var cloudTurnLimit = 1.0
+    public var cloudMemoryLimit = ByteCount(256 << 20)
+
     // MARK: files, devices, LiveQuery
     public var fileUpload = FileUpload()
     public var fileDownload = FileDownload()

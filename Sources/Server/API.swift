@@ -1,4 +1,5 @@
 import Accounts
+import Cloud
 import Core
 import HTTP
 import Options
@@ -16,13 +17,19 @@ final class API {
     let errors: ErrorAnswer
     private let identification: Identification
     private let cors: CORS
+    private(set) lazy var cloud = CloudDispatch(self, registry, timeLimit: options.cloudTimeLimit)
+    private let registry: CloudRegistry
 
-    init(options: ServerOptions, accounts: Accounts, routes: RouteTable = .standard) {
+    init(
+        options: ServerOptions, accounts: Accounts, routes: RouteTable = .standard,
+        registry: CloudRegistry = CloudRegistry()
+    ) {
         self.options = options
         self.accounts = accounts
         self.store = accounts.store
         errors = ErrorAnswer(schema: accounts.store.catalogue.cache)
         self.routes = routes
+        self.registry = registry
         identification = Identification(options: options)
         cors = CORS(options)
     }
@@ -66,6 +73,7 @@ final class API {
         _ http: HTTPRequest, _ path: [String], _ client: String, _ user: inout String?
     ) async throws -> Answer {
         if http.method == "OPTIONS" { return Answer(body: []) }
+        cloud.refresh()
         if path.first?.lowercased() == "health" { return Answer(json: ["status": "ok"]) }
         // Identify.
         var method = http.method == "HEAD" ? "GET" : http.method
@@ -85,6 +93,7 @@ final class API {
         var info = RequestInfo()
         info.id = http.id
         info.address = client
+        if !cloud.code.isEmpty { info.headers = CloudDispatch.headers(http) }
         var request = Request(
             method: method, path: path, arguments: match.arguments, parameters: parameters, body: body, caller: caller,
             operation: store.operation(as: viewer, request: info, context: caller.context))

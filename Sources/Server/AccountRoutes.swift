@@ -57,7 +57,7 @@ extension API {
         // What else a client library sends with it does not matter here.
         let parameters = request.parameters.filter { ["keys", "include", "excludeKeys"].contains($0.key) }
         let query = try Query.parseGet(className: "_User", objectId: userId, parameters: parameters)
-        let user = try await store.get(query, objectId: userId, in: request.operation)
+        let user = try await store.getRow(query, objectId: userId, in: request.operation)
         return Answer { out in
             user.write(to: &out) { out in out.member("sessionToken", .string(session.token)) }
         }
@@ -68,7 +68,7 @@ extension API {
         // The token may lie in the database as a digest; the request has it.
         var query = Query(className: "_Session")
         query.excludeKeys = [FieldPath(field: "sessionToken")]
-        let found = try await store.get(query, objectId: session.objectId, in: request.operation)
+        let found = try await store.getRow(query, objectId: session.objectId, in: request.operation)
         return Answer { out in
             found.write(to: &out) { out in out.member("sessionToken", .string(session.token)) }
         }

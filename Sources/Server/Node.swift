@@ -1,4 +1,5 @@
 import Accounts
+import Cloud
 import Core
 import Glibc
 import HTTP
@@ -20,6 +21,8 @@ final class Node: Sendable {
     private let notifications: NodeListener
     private let denylist: KeywordDenylist
     private let routes: RouteTable
+    /// All cloud code of this node.
+    let cloud: CloudRegistry
     private let end = Waiter()
     /// What each worker serves with, from the start until it has drained.
     private let servers = Mutex<[Resident<WorkerServer>]>([])
@@ -27,8 +30,10 @@ final class Node: Sendable {
     var port: Int { listener.port }
 
     init(
-        options: ServerOptions, database: DatabaseConfiguration, workers: Int, routes: RouteTable = .standard
+        options: ServerOptions, database: DatabaseConfiguration, workers: Int, routes: RouteTable = .standard,
+        cloud: CloudRegistry = CloudRegistry()
     ) throws {
+        self.cloud = cloud
         var options = options
         var limits = HTTPServer.Limits()
         limits.headSize = options.http.maxHeadSize.bytes
@@ -190,7 +195,8 @@ final class Node: Sendable {
             if channel == AccessChange.channel { viewers.forget(payload) }
         }
         return API(
-            options: options, accounts: Accounts(store: store, options: accountOptions, cache: viewers), routes: routes)
+            options: options, accounts: Accounts(store: store, options: accountOptions, cache: viewers), routes: routes,
+            registry: cloud)
     }
 
     func makeDatabase(_ loop: Loop) -> Database {

@@ -11,7 +11,8 @@ extension API {
         let query = try Query.parse(
             className: className, parameters: request.parameters, internalKeys: request.viewer.isMaster)
         try QueryLimits(options: options).check(query, request.viewer)
-        let found = try await store.find(query, in: request.operation)
+        let found = try await store.find(
+            query, parameters: JSONObject(request.parameters), in: request.operation)
         return Answer { out in found.write(to: &out) }
     }
 
@@ -46,7 +47,9 @@ extension API {
     }
 
     func delete(_ className: String, _ id: String, _ request: Request) async throws -> Answer {
-        answer(try await store.delete(className, objectId: id, in: request.operation))
+        let written = try await store.delete(className, objectId: id, in: request.operation)
+        if let failure = written.failure { throw failure }
+        return answer(written)
     }
 
     func purge(_ className: String, _ request: Request) async throws -> Answer {

@@ -25,6 +25,8 @@ public struct Hook: Sendable {
         public static let original = Needs(rawValue: 1)
         /// The hook and the write are one transaction, in which the object is locked.
         public static let transaction = Needs(rawValue: 2)
+        /// The object as it has become, for what runs behind the write: `Write.result`.
+        public static let result = Needs(rawValue: 4)
     }
 
     /// For the log.
@@ -46,6 +48,55 @@ public struct Hook: Sendable {
     }
 }
 
+/// What may be done on the way of a find or a get: an application's.
+public struct FindHook: Sendable {
+    public enum Event: Sendable {
+        /// May change the query, refuse, or bring objects to be found instead.
+        case beforeFind
+        /// May change or drop what was found; also what other finds include.
+        case afterFind
+    }
+
+    /// For the log.
+    public let name: String
+    public let className: String
+    public let event: Event
+    public let run: @Sendable (Find) async throws -> Void
+
+    public init(
+        _ name: String, on className: String, _ event: Event, run: @escaping @Sendable (Find) async throws -> Void
+    ) {
+        self.name = name
+        self.className = className
+        self.event = event
+        self.run = run
+    }
+}
+
+/// What may be done when somebody logs in or out: an application's.
+public struct SessionHook: Sendable {
+    public enum Event: Sendable {
+        /// Behind the check of the password, before there is a session; may refuse.
+        case beforeLogin
+        case afterLogin
+        /// With the session that has ended.
+        case afterLogout
+        /// When the user is found, before the mail; may refuse.
+        case beforePasswordResetRequest
+    }
+
+    public let name: String
+    public let event: Event
+    /// With the user, or the session, as JSON.
+    public let run: @Sendable (JSONObject, Operation) async throws -> Void
+
+    public init(_ name: String, _ event: Event, run: @escaping @Sendable (JSONObject, Operation) async throws -> Void) {
+        self.name = name
+        self.event = event
+        self.run = run
+    }
+}
+
 /// All hooks at one moment: an immutable value, swapped whole.
 public struct Hooks: Sendable {
     struct OfClass: Sendable {
@@ -60,9 +111,12 @@ public struct Hooks: Sendable {
     }
 
     private var classes: [String: OfClass] = [:]
+    private var beforeFinds: [String: [FindHook]] = [:]
+    private var afterFinds: [String: [FindHook]] = [:]
+    private var sessions: [SessionHook]
 
     /// In the order in which they are to run: built-in ones first.
-    public init(_ hooks: [Hook] = []) {
+    public init(_ hooks: [Hook] = [], finds: [FindHook] = [], sessions: [SessionHook] = []) {
         for hook in hooks {
             classes[hook.className, default: OfClass()].byEvent[Int(hook.event.rawValue)].append(hook)
             switch hook.event {
@@ -70,8 +124,24 @@ public struct Hooks: Sendable {
             case .beforeDelete, .afterDelete: classes[hook.className]?.deleteNeeds.formUnion(hook.needs)
             }
         }
+        for hook in finds {
+            switch hook.event {
+            case .beforeFind: beforeFinds[hook.className, default: []].append(hook)
+            case .afterFind: afterFinds[hook.className, default: []].append(hook)
+            }
+        }
+        self.sessions = sessions
     }
 
     /// nil: nothing listens to the class, and its writes stay one statement.
     subscript(className: String) -> OfClass? { classes[className] }
+
+    /// Nothing listens to any find, and rows go to the client as they come.
+    var ignoreFinds: Bool { beforeFinds.isEmpty && afterFinds.isEmpty }
+    func beforeFind(_ className: String) -> [FindHook] { beforeFinds[className] ?? [] }
+    func afterFind(_ className: String) -> [FindHook] { afterFinds[className] ?? [] }
+    /// What is included may be of any class.
+    var listenAfterFinds: Bool { !afterFinds.isEmpty }
+
+    public func of(_ event: SessionHook.Event) -> [SessionHook] { sessions.filter { $0.event == event } }
 }

@@ -12,8 +12,9 @@ struct ObjectWriter {
         _ set: ResultSet, _ row: Int, asIncluded: Bool = false, extra: ((inout JSONWriter) -> Void)? = nil,
         to out: inout JSONWriter
     ) {
+        let first = set.first
         out.raw("{\"objectId\":")
-        out.string(set.rows.bytes(row, 0))
+        out.string(set.rows.bytes(row, first))
         if asIncluded {
             out.raw(",\"__type\":\"Object\",\"className\":")
             out.string(set.className)
@@ -21,14 +22,14 @@ struct ObjectWriter {
             out.raw(",\"className\":")
             out.string(set.className)
         }
-        if !set.rows.isNull(row, 1) {
+        if !set.rows.isNull(row, first + 1) {
             out.raw(",\"createdAt\":\"")
-            out.timestamp(set.rows.timestampMilliseconds(row, 1))
+            out.timestamp(set.rows.timestampMilliseconds(row, first + 1))
             out.raw("\"")
         }
-        if !set.rows.isNull(row, 2) {
+        if !set.rows.isNull(row, first + 2) {
             out.raw(",\"updatedAt\":\"")
-            out.timestamp(set.rows.timestampMilliseconds(row, 2))
+            out.timestamp(set.rows.timestampMilliseconds(row, first + 2))
             out.raw("\"")
         }
         for column in set.columns where !set.rows.isNull(row, column.index) {
@@ -40,7 +41,7 @@ struct ObjectWriter {
             out.string(relation.target)
             out.raw("}")
         }
-        writeACL(set.rows, row, to: &out)
+        writeACL(set.rows, row, first + 3, to: &out)
         extra?(&out)
         out.raw("}")
     }
@@ -184,10 +185,10 @@ struct ObjectWriter {
     }
 
     /// A list of objects spends much of its time here: principals are compared and written where they lie.
-    private func writeACL(_ rows: Rows, _ row: Int, to out: inout JSONWriter) {
-        guard !rows.isNull(row, 3) || !rows.isNull(row, 4) else { return }
-        let readers = rows.elements(row, 3)
-        let writers = rows.elements(row, 4)
+    private func writeACL(_ rows: Rows, _ row: Int, _ column: Int, to out: inout JSONWriter) {
+        guard !rows.isNull(row, column) || !rows.isNull(row, column + 1) else { return }
+        let readers = rows.elements(row, column)
+        let writers = rows.elements(row, column + 1)
         out.raw(",\"ACL\":{")
         var first = true
         for principal in readers {

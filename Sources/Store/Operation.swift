@@ -27,6 +27,8 @@ public final class Operation {
 
     public let viewer: Viewer
     public let request: RequestInfo
+    /// The viewer's user as hooks are told it, once it has been read for them.
+    public var user: JSONObject?
     /// What hooks hand to one another: the client's `_context`, then whatever a hook makes of it.
     public var context: JSONObject
     public let depth: Int
@@ -60,14 +62,35 @@ public final class Operation {
     /// An operation that this one calls for, in the same transaction, by another viewer perhaps.
     ///
     /// - Throws: 141 past `maximumDepth`: a hook that calls itself again and again.
-    public func nested(as viewer: Viewer? = nil) throws(ParseError) -> Operation {
+    /// - Parameters:
+    ///   - viewer: in place of this operation's.
+    ///   - context: what its hooks are handed, in place of this operation's.
+    ///   - request: in place of this operation's.
+    public func nested(
+        as viewer: Viewer? = nil, context: JSONObject? = nil, request: RequestInfo? = nil
+    ) throws(ParseError) -> Operation {
         guard depth < Operation.maximumDepth else {
             throw ParseError(
                 141, "Hooks call one another more than \(Operation.maximumDepth) deep. One of them saves in a circle.")
         }
         return Operation(
-            store, as: viewer ?? self.viewer, request: request, context: context, scope: scope, depth: depth + 1,
-            hashes: hashes)
+            store, as: viewer ?? self.viewer, request: request ?? self.request, context: context ?? self.context,
+            scope: scope, depth: depth + 1, hashes: hashes)
+    }
+
+    /// The same outside its transaction: for what goes on when that has ended.
+    public func afterwards() -> Operation {
+        guard scope != nil else { return self }
+        return Operation(store, as: viewer, request: request, context: context, scope: nil, depth: depth)
+    }
+
+    /// Runs `body`; when it throws, what it did is undone, and the transaction that this is a part of can go on.
+    public func savepoint<Result>(_ body: () async throws -> Result) async throws -> Result {
+        guard let scope else { return try await body() }
+        do { return try await scope.transaction.savepoint(body) } catch {
+            store.catalogue.undone(in: scope.transaction)
+            throw error
+        }
     }
 
     /// Runs `body` in this operation's transaction, or in one of its own: kept when it returns, undone when it throws.

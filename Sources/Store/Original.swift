@@ -17,11 +17,8 @@ extension Store {
     /// The object as it is, whole, if the viewer may write it.
     func original(of write: Write, _ rights: Rights, _ table: ClassSchema) async throws -> JSONObject {
         try await checkWritable(write, rights, table, locking: write.operation.isInTransaction)
-        let found = try await get(
+        let found = try await getRow(
             Query(className: table.name), objectId: write.objectId, in: write.operation.nested(as: .master))
-        var out = JSONWriter()
-        found.write(to: &out)
-        guard case .object(let object) = try JSONParser.parse(out.bytes) else { return JSONObject() }
-        return object
+        return try found.json().object ?? JSONObject()
     }
 }

@@ -5,12 +5,49 @@ import Wire
 /// What a find brought.
 public struct Found {
     let resultSet: ResultSet?
+    /// What hooks have made of it.
+    var objects: [JSON]?
     public let count: Int?
     let fileURLPrefix: String
 
+    init(resultSet: ResultSet?, count: Int?, fileURLPrefix: String) {
+        self.resultSet = resultSet
+        self.count = count
+        self.fileURLPrefix = fileURLPrefix
+    }
+
+    /// What a hook brings instead.
+    init(objects: [JSON]) {
+        resultSet = nil
+        count = nil
+        fileURLPrefix = ""
+        self.objects = objects
+    }
+
+    /// Not a count alone.
+    var hasObjects: Bool { resultSet != nil || objects != nil }
+
+    /// The objects as the answer tells them.
+    func json() throws -> [JSON] {
+        if let objects { return objects }
+        var out = JSONWriter()
+        writeResults(to: &out)
+        return try JSONParser.parse(out.bytes).array ?? []
+    }
+
     /// `{"results":[…],"count":n}`
     public func write(to out: inout JSONWriter) {
-        out.raw("{\"results\":[")
+        out.raw("{\"results\":")
+        if let objects { out.json(.array(objects)) } else { writeResults(to: &out) }
+        if let count {
+            out.raw(",\"count\":")
+            out.number(Double(count))
+        }
+        out.raw("}")
+    }
+
+    private func writeResults(to out: inout JSONWriter) {
+        out.raw("[")
         if let set = resultSet {
             out.reserve(set.rows.memorySize)
             let writer = ObjectWriter(fileURLPrefix: fileURLPrefix)
@@ -20,40 +57,59 @@ public struct Found {
             }
         }
         out.raw("]")
-        if let count {
-            out.raw(",\"count\":")
-            out.number(Double(count))
-        }
-        out.raw("}")
     }
 }
 
 /// One object that was got.
 public struct FoundObject {
-    let set: ResultSet
-    let row: Int
-    let fileURLPrefix: String
+    private enum Source {
+        case row(ResultSet, Int, fileURLPrefix: String)
+        /// What hooks have made of it.
+        case json(JSONObject)
+    }
+    private let source: Source
 
-    public var objectId: String { self.set.objectId(row) }
+    init(set: ResultSet, row: Int, fileURLPrefix: String) { source = .row(set, row, fileURLPrefix: fileURLPrefix) }
+
+    init(_ object: JSONObject) { source = .json(object) }
+
+    public var objectId: String {
+        switch source {
+        case .row(let set, let row, _): set.objectId(row)
+        case .json(let object): object["objectId"]?.string ?? ""
+        }
+    }
 
     /// Writes the object, and whatever `extra` adds before its closing brace.
     public func write(to out: inout JSONWriter, extra: ((inout JSONWriter) -> Void)? = nil) {
-        ObjectWriter(fileURLPrefix: fileURLPrefix).write(set, row, extra: extra, to: &out)
+        switch source {
+        case .row(let set, let row, let fileURLPrefix):
+            ObjectWriter(fileURLPrefix: fileURLPrefix).write(set, row, extra: extra, to: &out)
+        case .json(let object):
+            out.raw("{\"objectId\":")
+            out.string(objectId)
+            for (name, value) in object.members where name != "objectId" { out.member(name, value) }
+            extra?(&out)
+            out.raw("}")
+        }
+    }
+
+    public func json() throws -> JSON {
+        var out = JSONWriter()
+        write(to: &out)
+        return try JSONParser.parse(out.bytes)
     }
 }
 
 extension Store {
-    /// Finds objects.
-    public func find(_ query: Query, as viewer: Viewer) async throws -> Found {
-        try await find(query, in: operation(as: viewer))
+    /// Finds objects by the rights of the operation's viewer, past all hooks.
+    func findRows(_ query: Query, in operation: Operation) async throws -> Found {
+        try await withSchema(of: query.className, operation) { schema in
+            try await findRows(query, in: operation, schema)
+        }
     }
 
-    /// The same within a transaction, or on shared connections.
-    public func find(_ query: Query, in operation: Operation) async throws -> Found {
-        try await withSchema(of: query.className, operation) { schema in try await find(query, in: operation, schema) }
-    }
-
-    private func find(
+    private func findRows(
         _ asked: Query, in operation: Operation, _ schema: SchemaSnapshot
     ) async throws -> Found {
         let viewer = operation.viewer
@@ -104,19 +160,15 @@ extension Store {
         return Found(resultSet: set, count: count, fileURLPrefix: options.fileURLPrefix)
     }
 
-    /// Gets one object. Throws 101 when there is none that the viewer may read.
-    public func get(_ query: Query, objectId: String, as viewer: Viewer) async throws -> FoundObject {
-        try await get(query, objectId: objectId, in: operation(as: viewer))
-    }
-
-    public func get(_ query: Query, objectId: String, in operation: Operation) async throws -> FoundObject {
+    /// Gets one object by the rights of the operation's viewer, past all hooks: what the server itself looks up.
+    public func getRow(_ query: Query, objectId: String, in operation: Operation) async throws -> FoundObject {
         try access(operation.viewer).checkReachable(query.className)
         return try await withSchema(of: query.className, operation) { schema in
-            try await get(query, objectId: objectId, in: operation, schema)
+            try await getRow(query, objectId: objectId, in: operation, schema)
         }
     }
 
-    private func get(
+    private func getRow(
         _ query: Query, objectId: String, in operation: Operation, _ schema: SchemaSnapshot
     ) async throws -> FoundObject {
         let viewer = operation.viewer

@@ -30,6 +30,8 @@ final class ResultSet {
     let columns: [Column]
     let relations: [(label: [UInt8], target: String)]
     let rows: Rows
+    /// Where objectId stands; createdAt, updatedAt, _rperm and _wperm follow it.
+    let first: Int
     /// The included objects, by field.
     var included: [String: Included] = [:]
     /// Writes `className` into each object (`redirectClassNameForKey`).
@@ -38,7 +40,10 @@ final class ResultSet {
     /// objectId, createdAt, updatedAt, _rperm, _wperm come first in every statement.
     static let firstColumn = 5
 
-    init(className: String, columns: [Column], relations: [(label: [UInt8], target: String)], rows: Rows) {
+    init(
+        className: String, columns: [Column], relations: [(label: [UInt8], target: String)], rows: Rows, first: Int = 0
+    ) {
+        self.first = first
         self.className = className
         self.columns = columns
         self.relations = relations
@@ -47,7 +52,7 @@ final class ResultSet {
 
     var count: Int { rows.count }
 
-    func objectId(_ row: Int) -> String { rows.string(row, 0) }
+    func objectId(_ row: Int) -> String { rows.string(row, first) }
 
     func column(_ name: String) -> Column? { columns.first { $0.name == name } }
 

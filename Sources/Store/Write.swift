@@ -22,6 +22,15 @@ public final class Write {
     public var password: String?
     /// The object as it was: where a hook needs it, in an update or a delete.
     public internal(set) var original: JSONObject?
+    /// The object as it has become: behind the write, where a hook needs it.
+    public internal(set) var result: JSONObject?
+    var needsResult = false
+    /// Set by a hook behind the write: what the client is answered instead.
+    public var replacement: JSON?
+    /// Set by a hook behind the write: what the answer shows beside its own, though it is not stored.
+    public var shownByHooks = JSONObject()
+    /// The fields that an application's hooks have changed: the answer tells them.
+    public var changedByHooks: [String] = []
     /// What the answer carries beside the written fields, such as a session's token.
     public var extras = JSONObject()
     /// The answer of a create leaves `createdAt` out, as the reference's does for sessions.
@@ -116,6 +125,10 @@ public final class Written {
     /// The fields that the answer tells: defaults, what operators made, what rules add.
     public internal(set) var answered: JSONObject
     var showsCreation = true
+    /// What a hook answers in its place.
+    public internal(set) var replacement: JSON?
+    /// What a hook behind a delete that stands has thrown.
+    public internal(set) var failure: (any Error)?
 
     init(
         _ kind: Write.Kind, _ className: String, _ objectId: String, createdAt: Timestamp, updatedAt: Timestamp,
@@ -131,6 +144,7 @@ public final class Written {
 
     /// `{objectId, createdAt, …}` of a create, `{updatedAt, …}` of an update, `{}` of a delete.
     public func write(to out: inout JSONWriter) {
+        if let replacement { return out.json(replacement) }
         out.raw("{")
         switch kind {
         case .create:

@@ -44,6 +44,7 @@ extension Store {
     private func stages(_ write: Write) async throws -> Written {
         var rights = try await authorise(write)
         guard let hooks = hooks[write.className] else { return try await finish(write, rights, hooks: nil) }
+        write.needsResult = hooks.needs(write.kind).contains(.result)
         if write.kind != .create, hooks.needs(write.kind).contains(.original) { _ = try await write.readOriginal() }
         let asked = write.kind
         for hook in hooks[write.kind == .delete ? .beforeDelete : .beforeSave] { try await hook.run(write) }
@@ -62,7 +63,7 @@ extension Store {
             written = try await run(plan(write, try await complete(write, try await authorise(write))), write)
         }
         for (name, value) in write.extras.members { written.answered[name] = value }
-        if let hooks { await effectsAfter(write, hooks) }
+        if let hooks { await effectsAfter(write, written, hooks) }
         return written
     }
 
@@ -125,7 +126,7 @@ extension Store {
     }
 
     /// Hooks that follow: when the write stands, and in its transaction's case after the commit.
-    private func effectsAfter(_ write: Write, _ hooks: Hooks.OfClass) async {
+    private func effectsAfter(_ write: Write, _ written: Written, _ hooks: Hooks.OfClass) async {
         let after = hooks[write.kind == .delete ? .afterDelete : .afterSave]
         guard !after.isEmpty else { return }
         await write.operation.afterCommit {
@@ -134,8 +135,12 @@ extension Store {
                     Log.shared.error(
                         "a hook failed behind a write that stands",
                         ["hook": .text(hook.name), "class": .text(write.className), "error": "\(error)"])
+                    // A delete's client is told, as the reference does; a save's is not.
+                    if write.kind == .delete { written.failure = error }
                 }
             }
+            written.replacement = write.replacement
+            for (name, value) in write.shownByHooks.members { written.answered[name] = value }
         }
     }
 }

@@ -12,6 +12,8 @@ struct WritePlan {
     fileprivate let answered: [WriteSQL.Answered]
     fileprivate let told: JSONObject
     fileprivate let hidden: Set<String>
+    /// Where the whole row begins; nil where nobody asks for it.
+    fileprivate let firstOfRow: Int?
     fileprivate let write: Write
     fileprivate let fileURLPrefix: String
 
@@ -28,14 +30,29 @@ struct WritePlan {
             createdAt: Timestamp(milliseconds: rows.timestampMilliseconds(0, 0)),
             updatedAt: Timestamp(milliseconds: rows.timestampMilliseconds(0, 1)), answered: answers)
         written.showsCreation = !write.answersFieldsAlone
+        if let firstOfRow { write.result = try result(rows, firstOfRow) }
         return written
+    }
+
+    /// The object as it has become, for hooks.
+    private func result(_ rows: Rows, _ first: Int) throws -> JSONObject {
+        var columns: [ResultSet.Column] = []
+        for column in table.columns {
+            columns.append(ResultSet.Column(column, index: first + ResultSet.firstColumn + columns.count))
+        }
+        let set = ResultSet(
+            className: table.name, columns: columns, relations: table.relations.map { ($0.label, $0.target) },
+            rows: rows, first: first)
+        var out = JSONWriter()
+        ObjectWriter(fileURLPrefix: fileURLPrefix).write(set, 0, to: &out)
+        return try JSONParser.parse(out.bytes).object ?? JSONObject()
     }
 
     /// What operators made of their fields, read from the returned row.
     private func results(_ rows: Rows) throws -> JSONObject {
         var result = JSONObject()
         for (index, answer) in answered.enumerated() {
-            let column = index + WriteSQL.firstAnswered
+            let column = index + WriteSQL.Made.firstAnswered
             guard !rows.isNull(0, column) else { continue }
             var out = JSONWriter()
             ObjectWriter.scalar(rows, 0, column, answer.type, fileURLPrefix, to: &out)
@@ -61,7 +78,8 @@ struct WritePlan {
 extension Store {
     /// The one statement of a completed write.
     func plan(_ write: Write, _ completed: CompletedWrite) throws(ParseError) -> WritePlan {
-        let builder = WriteSQL(table: completed.table, access: completed.access)
+        var builder = WriteSQL(table: completed.table, access: completed.access)
+        builder.answersRow = write.needsResult && write.kind != .delete
         let relations = RelationChange.all(in: completed.changes)
         let made: WriteSQL.Made
         switch write.kind {
@@ -75,7 +93,23 @@ extension Store {
         return WritePlan(
             table: completed.table, statement: statement, parameters: parameters,
             accessChanges: AccessChange.changes(by: write, relations: relations), answered: made.answered,
-            told: completed.answered, hidden: hidden, write: write, fileURLPrefix: options.fileURLPrefix)
+            told: told(write, completed), hidden: hidden, firstOfRow: builder.answersRow ? made.firstOfRow : nil,
+            write: write, fileURLPrefix: options.fileURLPrefix)
+    }
+}
+
+extension Store {
+    /// Defaults, the class's ACL, and what hooks have changed.
+    private func told(_ write: Write, _ completed: CompletedWrite) -> JSONObject {
+        var told = completed.answered
+        for name in write.changedByHooks {
+            if name == "ACL" {
+                if case .set(let acl)? = completed.acl { told[name] = acl.json }
+            } else if let change = write.change(name) {
+                told[name] = change.operation.json
+            }
+        }
+        return told
     }
 }
 

@@ -29,14 +29,18 @@ struct WriteSQL {
         let type: FieldType
     }
 
-    /// A statement, and what it answers behind its first two columns (createdAt, updatedAt).
+    /// A statement, and what it answers: createdAt, updatedAt, what operators made, and the row where it is asked for.
     struct Made {
         let sql: SQL
         var answered: [Answered] = []
+        /// Where the columns of `answered` begin.
+        static let firstAnswered = 2
+        /// Where the row begins.
+        var firstOfRow: Int { Made.firstAnswered + answered.count }
     }
 
-    /// Where the columns of `Made.answered` begin.
-    static let firstAnswered = 2
+    /// Answers the whole row behind them, as a read of the object would.
+    var answersRow = false
 
     private static let now: SQL = "date_trunc('milliseconds', now())"
 
@@ -65,7 +69,7 @@ struct WriteSQL {
         }
         let insert: SQL = """
             INSERT INTO \(name: table.name) (\(columns)) VALUES (\(values)) \
-            RETURNING "createdAt", "updatedAt"\(returned(answered) { "\(name: $0)" })
+            RETURNING "createdAt", "updatedAt"\(returned(answered) { "\(name: $0)" })\(wholeRow { "\(name: $0)" })
             """
         return Made(sql: with(insert, relationEffects(relations, of: .text(objectId))), answered: answered)
     }
@@ -95,7 +99,8 @@ struct WriteSQL {
         }
         let update: SQL = """
             UPDATE \(target.source) SET \(assignments) WHERE \(isWritable(objectId, target, write.rows)) \
-            RETURNING t."createdAt", t."updatedAt"\(returned(answered) { readable($0, of: target) })
+            RETURNING t."createdAt", t."updatedAt"\(returned(answered) { readable($0, of: target) })\
+            \(wholeRow { target.column($0) })
             """
         return Made(sql: with(update, relationEffects(relations, of: .text(objectId))), answered: answered)
     }
@@ -218,6 +223,16 @@ struct WriteSQL {
     private func returned(_ answered: [Answered], _ column: (String) -> SQL) -> SQL {
         var sql: SQL = ""
         for answer in answered { sql += ", \(column(answer.field))" }
+        return sql
+    }
+
+    /// The columns of a whole row, as a ResultSet expects them. Nobody but hooks sees them.
+    private func wholeRow(_ column: (String) -> SQL) -> SQL {
+        guard answersRow else { return "" }
+        var sql: SQL = ""
+        for name in ["objectId", "createdAt", "updatedAt", "_rperm", "_wperm"] + table.columns.map(\.name) {
+            sql += ", \(column(name))"
+        }
         return sql
     }
 

@@ -1,3 +1,4 @@
+import Cloud
 import Core
 import Foundation
 import Glibc
@@ -58,8 +59,10 @@ struct TestServer {
 /// - Parameters:
 ///   - conninfo: A database to use instead of a new one.
 ///   - routes: Served in place of the API's.
+///   - cloud: What an application adds, on each node.
 func withServer(
     nodes count: Int = 1, workers: Int = 1, conninfo given: String? = nil, routes: RouteTable? = nil,
+    cloud: CloudCode = CloudCode(),
     _ configure: @Sendable (inout ServerOptions) -> Void = { _ in },
     _ body: @Sendable (TestServer) async throws -> Void
 ) async throws {
@@ -79,6 +82,7 @@ func withServer(
     configure(&options)
     var nodes: [Node] = []
     for index in 0..<count { nodes.append(try makeNode(index, options, conninfo, workers, routes)) }
+    for node in nodes { node.cloud.set(cloud, of: .swift) }
     let started = nodes
     let worker = Worker(name: "client")
     var failure: (any Error)?

@@ -173,3 +173,13 @@ final class Stage {
         }
     }
 }
+
+extension Store {
+    func find(_ query: Query, as viewer: Viewer) async throws -> Found {
+        try await find(query, in: operation(as: viewer))
+    }
+
+    func get(_ query: Query, objectId: String, as viewer: Viewer) async throws -> FoundObject {
+        try await get(query, objectId: objectId, in: operation(as: viewer))
+    }
+}

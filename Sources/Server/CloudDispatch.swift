@@ -1,0 +1,372 @@
+import Accounts
+import Cloud
+import Core
+import HTTP
+import Store
+import Synchronization
+import Wire
+
+/// Calls an application's cloud code: makes hooks of its triggers, and runs its functions. One for each worker.
+final class CloudDispatch {
+    private unowned let api: API
+    let registry: CloudRegistry
+    private var generation = -1
+    private(set) var code = CloudCode()
+    /// Seconds that a call may take.
+    private let timeLimit: Double
+
+    init(_ api: API, _ registry: CloudRegistry, timeLimit: Double) {
+        self.api = api
+        self.registry = registry
+        self.timeLimit = timeLimit
+    }
+
+    /// Takes what the registry has now. Called before each request: costs one look at a number.
+    func refresh() {
+        let now = registry.generation
+        guard now != generation else { return }
+        generation = now
+        code = registry.code
+        let here = Here(self)
+        var hooks: [Hook] = []
+        var finds: [FindHook] = []
+        var sessions: [SessionHook] = []
+        for (trigger, handlers) in code.triggers {
+            for handler in handlers {
+                if let hook = here.hook(trigger, handler) { hooks.append(hook) }
+                if let hook = here.findHook(trigger, handler) { finds.append(hook) }
+                if let hook = here.sessionHook(trigger, handler) { sessions.append(hook) }
+            }
+        }
+        api.store.hooks = Hooks(api.accounts.options.rules + hooks, finds: finds, sessions: sessions)
+    }
+
+    /// - Safety: unchecked, because a store's hooks run on its worker, where this was made.
+    private struct Here: @unchecked Sendable {
+        let dispatch: CloudDispatch
+        init(_ dispatch: CloudDispatch) { self.dispatch = dispatch }
+
+        func hook(_ trigger: Trigger, _ handler: CloudHandler) -> Hook? {
+            let event: Hook.Event
+            switch trigger.kind {
+            case .beforeSave: event = .beforeSave
+            case .afterSave: event = .afterSave
+            case .beforeDelete: event = .beforeDelete
+            case .afterDelete: event = .afterDelete
+            default: return nil
+            }
+            var needs: Hook.Needs = .original
+            if event == .afterSave { needs.insert(.result) }
+            if handler.inTransaction, event == .beforeSave || event == .beforeDelete { needs.insert(.transaction) }
+            return Hook(handler.name, on: trigger.className, event, needs: needs) { write in
+                switch event {
+                case .beforeSave: try await dispatch.beforeSave(handler, write)
+                case .afterSave: try await dispatch.afterSave(handler, write)
+                case .beforeDelete: try await dispatch.ofDelete(.beforeDelete, handler, write)
+                case .afterDelete: try await dispatch.ofDelete(.afterDelete, handler, write)
+                case .completeSave: break
+                }
+            }
+        }
+
+        func findHook(_ trigger: Trigger, _ handler: CloudHandler) -> FindHook? {
+            switch trigger.kind {
+            case .beforeFind:
+                FindHook(handler.name, on: trigger.className, .beforeFind) {
+                    try await dispatch.beforeFind(handler, $0)
+                }
+            case .afterFind:
+                FindHook(handler.name, on: trigger.className, .afterFind) { try await dispatch.afterFind(handler, $0) }
+            default: nil
+            }
+        }
+
+        func sessionHook(_ trigger: Trigger, _ handler: CloudHandler) -> SessionHook? {
+            let event: SessionHook.Event
+            switch trigger.kind {
+            case .beforeLogin: event = .beforeLogin
+            case .afterLogin: event = .afterLogin
+            case .afterLogout: event = .afterLogout
+            case .beforePasswordResetRequest: event = .beforePasswordResetRequest
+            default: return nil
+            }
+            return SessionHook(handler.name, event) { object, operation in
+                try await dispatch.ofSession(trigger, handler, object, operation)
+            }
+        }
+    }
+
+    // MARK: calls
+
+    /// Calls a handler, for as long as it may take.
+    ///
+    /// - Throws: the handler's `ParseError`; 141 for any other fault of it, told to the log with its name.
+    func call(
+        _ handler: CloudHandler, _ payload: JSONObject, changes: JSONObject? = nil, in operation: Operation
+    ) async throws -> CloudAnswer {
+        guard let caller = OperationCaller(api, operation) else { throw CancellationError() }
+        defer { caller.end() }
+        let call = CloudCall(
+            payload: payload, changes: changes, sessionToken: operation.viewer.session?.token, caller: caller)
+        let limit = handler.timeLimit ?? timeLimit
+        do {
+            let answer = try await run(handler, call, atMost: limit)
+            if let context = answer.context { operation.context = context }
+            return answer
+        } catch let error as ParseError {
+            throw error
+        } catch is CancellationError {
+            throw CancellationError()
+        } catch is TimeIsUp {
+            log(handler, operation, "it took longer than \(limit) s and was stopped")
+            throw ParseError(141, "\(handler.name) took longer than \(limit) s and was stopped.")
+        } catch {
+            log(handler, operation, "\(error)")
+            throw ParseError(141, "Cloud code failed.")
+        }
+    }
+
+    private func log(_ handler: CloudHandler, _ operation: Operation, _ error: String) {
+        Log.shared.error(
+            "cloud code failed",
+            ["hook": .text(handler.name), "id": .text(operation.request.id), "error": .text(error)])
+    }
+
+    private struct TimeIsUp: Error {}
+
+    /// Runs it on Swift's own threads. Ends at the limit, or when the client has gone, whatever the handler does.
+    private func run(
+        _ handler: CloudHandler, _ call: CloudCall, atMost limit: Double
+    ) async throws -> CloudAnswer {
+        let outcome = CloudOutcome()
+        let task = Task.detached { await outcome.run { try await handler.run(call) } }
+        let timer = api.store.database.loop.schedule(after: UInt64(limit * 1e9)) {
+            outcome.waiter.resume(throwing: TimeIsUp())
+        }
+        defer { timer.cancel() }
+        do { try await outcome.waiter.wait() } catch {
+            task.cancel()
+            throw error
+        }
+        return try outcome.take()
+    }
+
+    // MARK: functions
+
+    func function(_ name: String, _ request: Request) async throws -> Answer {
+        guard let handler = code.functions[name] else {
+            throw ParseError(141, "Invalid function: \"\(name)\"")
+        }
+        var parameters = request.body
+        for (name, value) in request.parameters { parameters[name] = value }
+        var payload = try await payload(handler, request.operation)
+        payload["functionName"] = .string(name)
+        payload["params"] = .object(parameters)
+        let answer = try await call(handler, payload, in: request.operation)
+        var result = JSONObject()
+        if let body = answer.body { result["result"] = body }
+        var http = Answer(status: answer.status ?? 200, json: .object(result))
+        http.headers += answer.headers.map { ($0.name, $0.value) }
+        return http
+    }
+
+    // MARK: payloads
+
+    /// What every call is told.
+    func payload(_ handler: CloudHandler, _ operation: Operation) async throws -> JSONObject {
+        let viewer = operation.viewer
+        var payload = JSONObject()
+        payload["master"] = .bool(viewer.isMaster)
+        payload["isReadOnly"] = .bool(viewer.key == .readOnlyMaster)
+        if handler.needsUser, let user = try await user(operation) { payload["user"] = .object(user) }
+        if let installationId = viewer.installationId { payload["installationId"] = .string(installationId) }
+        if operation.depth == 0 || !operation.request.headers.isEmpty {
+            payload["headers"] = .object(
+                JSONObject(operation.request.headers.map { (key: $0.name, value: .string($0.value)) }))
+        }
+        if let address = operation.request.address { payload["ip"] = .string(address) }
+        payload["context"] = .object(operation.context)
+        return payload
+    }
+
+    /// The same for a trigger.
+    private func payload(
+        _ trigger: Trigger, _ handler: CloudHandler, _ operation: Operation
+    ) async throws -> JSONObject {
+        var payload = try await payload(handler, operation)
+        payload["triggerName"] = .string(trigger.kind.rawValue)
+        payload["className"] = .string(trigger.className)
+        if operation.viewer.isMaster, operation.viewer.installationId == nil { payload["installationId"] = "cloud" }
+        return payload
+    }
+
+    /// The user as it sees itself.
+    private func user(_ operation: Operation) async throws -> JSONObject? {
+        guard let id = operation.viewer.userId else { return nil }
+        if let user = operation.user { return user }
+        let found = try await api.store.getRow(Query(className: "_User"), objectId: id, in: operation)
+        operation.user = try found.json().object
+        return operation.user
+    }
+
+    /// What cloud code sees of a client's headers: all but the keys that stand above users.
+    static func headers(_ http: HTTPRequest) -> [(name: String, value: String)] {
+        http.headers.compactMap { name, value in
+            let name = name.lowercased()
+            switch name {
+            case "x-parse-master-key", "x-parse-maintenance-key", "authorization": return nil
+            default: return (name, value)
+            }
+        }
+    }
+
+    private func named(_ object: JSONObject, _ className: String) -> JSON {
+        var object = object
+        object["className"] = .string(className)
+        return .object(object)
+    }
+
+    // MARK: writes
+
+    private func beforeSave(_ handler: CloudHandler, _ write: Write) async throws {
+        var payload = try await payload(Trigger(.beforeSave, on: write.className), handler, write.operation)
+        var object = JSONObject()
+        if !write.isNew {
+            let original = try await write.readOriginal()
+            payload["original"] = named(original, write.className)
+            object = original
+        }
+        object.apply(write.update)
+        payload["object"] = named(object, write.className)
+        let answer = try await call(handler, payload, changes: write.update.json, in: write.operation)
+        if let body = answer.body?.object?["object"]?.object { try replace(write, by: body) }
+    }
+
+    /// What a hook answers is written in place of what was to be written.
+    private func replace(_ write: Write, by body: JSONObject) throws {
+        var body = body
+        for name in ["objectId", "className", "__type", "createdAt", "updatedAt", "sessionToken", "authData"] {
+            body[name] = nil
+        }
+        var update = try Update.parse(body, creating: write.isNew)
+        update.objectId = write.update.objectId
+        update.createdAt = write.update.createdAt
+        update.updatedAt = write.update.updatedAt
+        let before = write.update
+        for change in update.changes where !before.changes.contains(change) {
+            write.changedByHooks.append(change.path.field)
+        }
+        if let acl = update.acl, acl != before.acl { write.changedByHooks.append("ACL") }
+        write.update = update
+    }
+
+    private func afterSave(_ handler: CloudHandler, _ write: Write) async throws {
+        let operation = write.operation.afterwards()
+        var payload = try await payload(Trigger(.afterSave, on: write.className), handler, operation)
+        if let original = write.original { payload["original"] = named(original, write.className) }
+        payload["object"] = named(write.result ?? JSONObject(), write.className)
+        let answer = try await call(handler, payload, in: operation)
+        if case .object(let body)? = answer.body {
+            if let object = body["object"] { write.replacement = object }
+            for (name, value) in body["fields"]?.object?.members ?? [] { write.shownByHooks[name] = value }
+        }
+    }
+
+    private func ofDelete(_ kind: TriggerKind, _ handler: CloudHandler, _ write: Write) async throws {
+        let operation = kind == .afterDelete ? write.operation.afterwards() : write.operation
+        var payload = try await payload(Trigger(kind, on: write.className), handler, operation)
+        payload["object"] = named(try await write.readOriginal(), write.className)
+        _ = try await call(handler, payload, in: operation)
+    }
+
+    // MARK: finds
+
+    private func beforeFind(_ handler: CloudHandler, _ find: Find) async throws {
+        let className = find.query.className
+        var payload = try await payload(Trigger(.beforeFind, on: className), handler, find.operation)
+        payload["query"] = .object(find.parameters)
+        payload["isGet"] = .bool(find.isGet)
+        payload["count"] = .bool(find.query.count)
+        let answer = try await call(handler, payload, in: find.operation)
+        guard case .object(let body)? = answer.body else { return }
+        if case .object(var asked)? = body["query"] {
+            asked["className"] = nil
+            find.query = try Query.parse(
+                className: className, parameters: asked.members, internalKeys: find.operation.viewer.isMaster)
+            find.parameters = asked
+        }
+        if case .array(let objects)? = body["objects"] { find.objects = objects }
+    }
+
+    private func afterFind(_ handler: CloudHandler, _ find: Find) async throws {
+        let className = find.query.className
+        var payload = try await payload(Trigger(.afterFind, on: className), handler, find.operation)
+        var query = find.parameters
+        if !find.isGet, query["limit"] == nil { query["limit"] = .number(Double(api.options.defaultLimit)) }
+        payload["query"] = .object(query)
+        payload["isGet"] = .bool(find.isGet)
+        payload["object"] = .null
+        payload["objects"] = .array(find.objects ?? [])
+        let answer = try await call(handler, payload, in: find.operation)
+        if case .array(let objects)? = answer.body?.object?["objects"] { find.objects = objects }
+    }
+
+    // MARK: sessions
+
+    private func ofSession(
+        _ trigger: Trigger, _ handler: CloudHandler, _ object: JSONObject, _ operation: Operation
+    ) async throws {
+        var payload = try await payload(trigger, handler, operation)
+        payload["object"] = named(object, trigger.className)
+        _ = try await call(handler, payload, in: operation)
+    }
+}
+
+/// What became of a handler's run.
+private final class CloudOutcome: Sendable {
+    let waiter = Waiter()
+    private let result = Mutex<Result<CloudAnswer, any Error>?>(nil)
+
+    func run(_ body: () async throws -> CloudAnswer) async {
+        let outcome: Result<CloudAnswer, any Error>
+        do { outcome = .success(try await body()) } catch { outcome = .failure(error) }
+        result.withLock { $0 = outcome }
+        waiter.resume()
+    }
+
+    func take() throws -> CloudAnswer {
+        guard let outcome = result.withLock({ $0 }) else { throw CancellationError() }
+        return try outcome.get()
+    }
+}
+
+extension JSONObject {
+    /// What an object looks like with an update over it: plain values as they will be, operations as `__op`.
+    fileprivate mutating func apply(_ update: Update) {
+        for change in update.changes {
+            guard change.path.isDotted else {
+                self[change.path.field] = change.operation.json
+                continue
+            }
+            guard case .set(let value) = change.operation else {
+                self[change.path.description] = change.operation.json
+                continue
+            }
+            set(value.json, at: ([change.path.field] + change.path.rest)[...])
+        }
+        switch update.acl {
+        case .set(let acl)?: self["ACL"] = acl.json
+        case .delete?: self["ACL"] = nil
+        case nil: break
+        }
+        if let objectId = update.objectId { self["objectId"] = objectId }
+    }
+
+    private mutating func set(_ value: JSON, at path: ArraySlice<String>) {
+        guard let head = path.first else { return }
+        guard path.count > 1 else { return self[head] = value }
+        var inner = self[head]?.object ?? JSONObject()
+        inner.set(value, at: path.dropFirst())
+        self[head] = .object(inner)
+    }
+}

@@ -1,0 +1,186 @@
+import Schema
+import Wire
+
+/// One find or get on its way past an application's hooks.
+public final class Find {
+    public let operation: Operation
+    public let isGet: Bool
+    /// What is asked. A hook before it may change it.
+    public var query: Query
+    /// The same as the client wrote it: `where`, `limit`, `order`…
+    public var parameters: JSONObject
+    /// Before: objects to be found instead. Behind it: what was found.
+    public var objects: [JSON]?
+
+    init(_ query: Query, _ parameters: JSONObject, isGet: Bool, in operation: Operation) {
+        self.query = query
+        self.parameters = parameters
+        self.isGet = isGet
+        self.operation = operation
+    }
+}
+
+/// Finds and gets, with what applications listen to. A server whose applications listen to none goes straight to the
+/// rows.
+extension Store {
+    /// Finds objects.
+    /// - Parameter parameters: the query as the client wrote it, for hooks.
+    public func find(
+        _ query: Query, parameters: @autoclosure () -> JSONObject = JSONObject(), in operation: Operation
+    ) async throws -> Found {
+        guard !hooks.ignoreFinds else { return try await findRows(query, in: operation) }
+        try access(operation.viewer).checkReachable(query.className)
+        let find = Find(query, parameters(), isGet: false, in: operation)
+        for hook in hooks.beforeFind(query.className) { try await hook.run(find) }
+        var found: Found
+        if let objects = find.objects {
+            found = try await self.found(instead: objects, find)
+        } else {
+            found = try await findRows(find.query, in: operation)
+        }
+        guard hooks.listenAfterFinds, found.hasObjects else { return found }
+        found.objects = try await behind(find, try found.json())
+        return found
+    }
+
+    /// Gets one object. Throws 101 when there is none that the viewer may read.
+    public func get(
+        _ query: Query, objectId: String, in operation: Operation
+    ) async throws -> FoundObject {
+        guard !hooks.ignoreFinds else { return try await getRow(query, objectId: objectId, in: operation) }
+        try access(operation.viewer).checkReachable(query.className)
+        let find = Find(
+            query, JSONObject([("where", ["objectId": .string(objectId)])]), isGet: true, in: operation)
+        for hook in hooks.beforeFind(query.className) { try await hook.run(find) }
+        let json: JSON
+        if find.query == query, find.objects == nil {
+            let found = try await getRow(query, objectId: objectId, in: operation)
+            guard hooks.listenAfterFinds else { return found }
+            json = try found.json()
+        } else {
+            // A hook asks for something else than the one object: the first that is found.
+            var found: Found
+            if let objects = find.objects {
+                found = try await self.found(instead: objects, find)
+            } else {
+                found = try await findRows(find.query, in: operation)
+            }
+            guard let first = try found.json().first else { throw ParseError.objectNotFound }
+            json = first
+        }
+        guard case .object(let object)? = try await behind(find, [json]).first else { throw ParseError.objectNotFound }
+        return FoundObject(object)
+    }
+
+    /// Objects that a hook brings: for whoever the rights bind they are looked up, so that nobody sees more than he may.
+    private func found(instead objects: [JSON], _ find: Find) async throws -> Found {
+        guard !find.operation.viewer.isAboveAccess else { return Found(objects: objects) }
+        let ids = objects.compactMap { $0.object?["objectId"]?.string }
+        var query = find.query
+        query.predicate = .field(FieldPath(field: "objectId"), .isIn(ids.map { .string($0) }))
+        query.skip = 0
+        return try await findRows(query, in: find.operation)
+    }
+
+    // MARK: behind a find
+
+    private func behind(_ find: Find, _ found: [JSON]) async throws -> [JSON] {
+        var objects = found
+        for depth in stride(from: objects.map(IncludedObjects.depth).max() ?? 0, to: 0, by: -1) {
+            objects = try await included(in: objects, at: depth, find)
+        }
+        for hook in hooks.afterFind(find.query.className) {
+            find.objects = objects
+            try await hook.run(find)
+            objects = find.objects ?? objects
+        }
+        return objects
+    }
+
+    /// Shows the objects that are included at one depth to the hooks of their classes.
+    private func included(in objects: [JSON], at depth: Int, _ find: Find) async throws -> [JSON] {
+        var collected: [String: [String: JSON]] = [:]
+        for object in objects { IncludedObjects.collect(object, at: depth, into: &collected) }
+        var shown: [String: [String: JSON]] = [:]
+        for (className, byId) in collected.sorted(by: { $0.key < $1.key }) {
+            let listening = hooks.afterFind(className)
+            guard !listening.isEmpty else { continue }
+            let ids = byId.keys.sorted()
+            let inner = Find(
+                Query(
+                    className: className,
+                    predicate: .field(FieldPath(field: "objectId"), .isIn(ids.map { .string($0) }))),
+                JSONObject([("where", ["objectId": ["$in": .array(ids.map { .string($0) })]])]), isGet: false,
+                in: find.operation)
+            inner.objects = ids.compactMap { byId[$0] }
+            for hook in listening { try await hook.run(inner) }
+            shown[className] = [:]
+            for case .object(var object) in inner.objects ?? [] {
+                guard let id = object["objectId"]?.string else { continue }
+                object["__type"] = "Object"
+                object["className"] = .string(className)
+                shown[className]?[id] = .object(object)
+            }
+        }
+        guard !shown.isEmpty else { return objects }
+        return objects.map { IncludedObjects.replace($0, at: depth, by: shown) ?? .null }
+    }
+}
+
+/// Objects within objects, as an answer carries what was included: `{"__type": "Object", "className": …}`.
+private enum IncludedObjects {
+    /// How many objects lie within one another at most, below the outermost one.
+    static func depth(_ json: JSON) -> Int {
+        switch json {
+        case .array(let elements): elements.map(inner).max() ?? 0
+        case .object(let object): object.members.map { inner($0.value) }.max() ?? 0
+        default: 0
+        }
+    }
+
+    private static func inner(_ json: JSON) -> Int { depth(json) + (name(json) == nil ? 0 : 1) }
+
+    static func name(_ json: JSON) -> (className: String, objectId: String)? {
+        guard case .object(let object) = json, object["__type"] == "Object",
+            let className = object["className"]?.string, let id = object["objectId"]?.string
+        else { return nil }
+        return (className, id)
+    }
+
+    static func collect(_ json: JSON, at depth: Int, into collected: inout [String: [String: JSON]]) {
+        let parts: [JSON]
+        switch json {
+        case .array(let elements): parts = elements
+        case .object(let object): parts = object.members.map(\.value)
+        default: return
+        }
+        for part in parts {
+            guard let name = name(part) else {
+                collect(part, at: depth, into: &collected)
+                continue
+            }
+            if depth == 1 {
+                collected[name.className, default: [:]][name.objectId] = part
+            } else {
+                collect(part, at: depth - 1, into: &collected)
+            }
+        }
+    }
+
+    /// nil: a hook has dropped it.
+    static func replace(_ json: JSON, at depth: Int, by shown: [String: [String: JSON]]) -> JSON? {
+        func part(_ part: JSON) -> JSON? {
+            guard let name = name(part) else { return replace(part, at: depth, by: shown) }
+            guard depth == 1 else { return replace(part, at: depth - 1, by: shown) }
+            guard let byId = shown[name.className] else { return part }
+            return byId[name.objectId]
+        }
+        switch json {
+        case .array(let elements): return .array(elements.compactMap(part))
+        case .object(let object):
+            return .object(
+                JSONObject(object.members.compactMap { member in part(member.value).map { (member.key, $0) } }))
+        default: return json
+        }
+    }
+}
