@@ -53,9 +53,12 @@ let package = Package(
         room("Store", ["Core", "Postgres", "Wire", "Schema", "CCrypto"]),
         room("Accounts", ["Core", "Postgres", "Wire", "Schema", "Store", "CCrypto", "CCrypt"]),
         room("Cloud", ["Core", "HTTP", "Wire"]),
-        room("Server", ["Core", "Postgres", "HTTP", "Wire", "Options", "Schema", "Store", "Accounts", "Cloud"]),
+        room("Jobs", ["Core", "Dates", "Postgres", "Wire", "Schema", "Store"]),
+        room(
+            "Server",
+            ["Core", "Dates", "Postgres", "HTTP", "Wire", "Options", "Schema", "Store", "Accounts", "Cloud", "Jobs"]),
         .executableTarget(
-            name: "hermes", dependencies: ["Core", "Postgres", "Wire", "Options", "Schema", "Server"],
+            name: "hermes", dependencies: ["Core", "Postgres", "Wire", "Options", "Schema", "Jobs", "Server"],
             path: "Sources/hermes", swiftSettings: rules),
         // The bare server that benchmarks compare with
         .executableTarget(
@@ -71,11 +74,13 @@ let package = Package(
         tests("SchemaTests", ["Core", "Postgres", "Schema", "Wire", "TestSupport"]),
         tests("StoreTests", ["Core", "Postgres", "Wire", "Schema", "Store", "Accounts", "TestSupport"]),
         tests("AccountsTests", ["Accounts", "Wire"]),
+        tests(
+            "JobsTests", ["Core", "Dates", "Postgres", "Wire", "Schema", "Store", "Jobs", "TestSupport"]),
         tests("OptionsTests", ["Options", "Wire"]),
         tests(
             "ServerTests",
             [
-                "Core", "Postgres", "HTTP", "Wire", "Options", "Schema", "Store", "Accounts", "Cloud", "Server",
+                "Core", "Postgres", "HTTP", "Wire", "Options", "Schema", "Store", "Accounts", "Cloud", "Jobs", "Server",
                 "TestSupport",
             ]),
     ],

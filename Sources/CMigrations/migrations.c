@@ -30,6 +30,10 @@ static const char sql_0006[] = {
 #embed "../../sql/0006_unset.sql" suffix(, 0)
 };
 
+static const char sql_0007[] = {
+#embed "../../sql/0007_jobs.sql" suffix(, 0)
+};
+
 static const struct hermes_migration migrations[] = {
     {1, "catalogue", sql_0001, sizeof(sql_0001) - 1},
     {2, "operators", sql_0002, sizeof(sql_0002) - 1},
@@ -37,6 +41,7 @@ static const struct hermes_migration migrations[] = {
     {4, "indexes", sql_0004, sizeof(sql_0004) - 1},
     {5, "session_digests", sql_0005, sizeof(sql_0005) - 1},
     {6, "unset", sql_0006, sizeof(sql_0006) - 1},
+    {7, "jobs", sql_0007, sizeof(sql_0007) - 1},
 };
 
 const struct hermes_migration *hermes_migration_at(size_t index) {

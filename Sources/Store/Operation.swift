@@ -142,8 +142,8 @@ public final class Operation {
 
     // MARK: statements
 
-    /// Runs a statement that changes something.
-    func write(_ statement: Statement, _ parameters: [Parameter]) async throws -> Rows {
+    /// Runs a statement that changes something. Of the classes' tables only the path of writes changes anything.
+    package func write(_ statement: Statement, _ parameters: [Parameter]) async throws -> Rows {
         try scope?.checkTime()
         if let scope { return try await scope.transaction.execute(statement, parameters) }
         return try await store.database.write(statement, parameters)
