@@ -18,6 +18,10 @@ static inline CURLcode hermes_curl_set_pointer(CURL *easy, CURLoption option, vo
 static inline CURLcode hermes_curl_set_data_callback(CURL *easy, CURLoption option, curl_write_callback callback) {
     return curl_easy_setopt(easy, option, callback);
 }
+static inline void hermes_curl_set_socket_opener(CURL *easy, curl_opensocket_callback callback, void *argument) {
+    curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, callback);
+    curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, argument);
+}
 static inline long hermes_curl_status(CURL *easy) {
     long status = 0;
     curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);

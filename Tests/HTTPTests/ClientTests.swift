@@ -129,6 +129,30 @@ import Testing
         }
     }
 
+    @Test func addressesMayBeRefused() async throws {
+        try await withClient {
+            await echo($0, $1)
+        } test: { served, client, _ in
+            let port = served.listener.port
+            let asked = Notes()
+            for host in ["127.0.0.1", "localhost", "2130706433", "[::ffff:127.0.0.1]"] {
+                var request = HTTPClientRequest(url: "http://\(host):\(port)/")
+                request.refuses = { address in
+                    asked.add(address.text)
+                    return address.isLoopback
+                }
+                let error = await failure { try await client.send(request) }
+                #expect(error as? HTTPClientError == .addressRefused, "\(host)")
+            }
+            #expect(served.server.connectionCount == 0 && served.server.requestCount == 0)
+            #expect(Set(asked.all).isSubset(of: ["127.0.0.1", "::1"]) && asked.all.contains("127.0.0.1"))
+            var request = HTTPClientRequest(url: "http://127.0.0.1:\(port)/")
+            request.refuses = { !$0.isLoopback }
+            let answer = try await client.send(request)
+            #expect(answer.status == 200)
+        }
+    }
+
     @Test func whatCannotBeSentIsAnError() async throws {
         try await withClient {
             await echo($0, $1)

@@ -12,6 +12,12 @@ public struct HTTPClientRequest: Sendable {
     /// How many redirects are followed; none unless asked for, since a redirect may lead to where the caller would not
     /// have gone.
     public var maxRedirects: Int
+    /// Says of an address, before a connection to it is opened, whether it must not be: `HTTPClientError.addressRefused`
+    /// where no other is left. It sees the address that is connected to, whatever a name stands for a moment later.
+    /// Proxies are not used then, since nothing could be said of what lies behind them.
+    ///
+    /// A connection that is open already is used without asking again: give a client one rule.
+    public var refuses: (@Sendable (PeerAddress) -> Bool)?
 
     public init(
         method: String = "GET", url: String, headers: [(String, String)] = [], body: [UInt8] = [],
@@ -43,6 +49,8 @@ public struct HTTPClientResponse: Sendable {
 public enum HTTPClientError: Error, Equatable {
     case timedOut
     case responseTooLarge
+    /// The request's `refuses` let no address through.
+    case addressRefused
     /// The URL is none, or is neither http nor https.
     case badURL
     /// A header holds a line break, say.

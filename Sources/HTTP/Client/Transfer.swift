@@ -12,11 +12,14 @@ final class Transfer {
     private var received: [UInt8] = []
     private var headers: [(name: String, value: String)] = []
     private var isTooLarge = false
+    private let refuses: (@Sendable (PeerAddress) -> Bool)?
+    private var hasRefused = false
 
     init(_ request: HTTPClientRequest, authorities: String?) throws {
         guard let easy = curl_easy_init() else { throw HTTPClientError.failed("no memory") }
         self.easy = easy
         maxResponseSize = request.maxResponseSize
+        refuses = request.refuses
         body = .allocate(byteCount: max(1, request.body.count), alignment: 1)
         body.copyBytes(from: request.body)
         // Checked after everything is initialised, so that `deinit` frees it.
@@ -50,6 +53,35 @@ final class Transfer {
             Unmanaged<Transfer>.fromOpaque(transfer).takeUnretainedValue().receiveHeader(bytes)
             return bytes.count
         }
+        if refuses != nil { checkAddresses(this) }
+    }
+
+    /// Has libcurl ask for each socket that it opens.
+    private func checkAddresses(_ this: UnsafeMutableRawPointer) {
+        text(CURLOPT_PROXY, "")
+        hermes_curl_set_socket_opener(
+            easy,
+            { this, _, address in
+                guard let this, let address else { return -1 }
+                let transfer = Unmanaged<Transfer>.fromOpaque(this).takeUnretainedValue()
+                return transfer.mayConnect(to: address)
+                    ? socket(
+                        address.pointee.family, address.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue),
+                        address.pointee.protocol) : -1
+            }, this)
+    }
+
+    private func mayConnect(to address: UnsafeMutablePointer<curl_sockaddr>) -> Bool {
+        // libcurl declares a `sockaddr` there, and puts an address of `addrlen` bytes in its place.
+        guard let offset = MemoryLayout<curl_sockaddr>.offset(of: \.addr), let refuses else { return false }
+        var storage = sockaddr_storage()
+        withUnsafeMutableBytes(of: &storage) { bytes in
+            let length = min(Int(address.pointee.addrlen), bytes.count)
+            bytes.copyMemory(from: UnsafeRawBufferPointer(start: UnsafeRawPointer(address) + offset, count: length))
+        }
+        guard refuses(PeerAddress(storage)) else { return true }
+        hasRefused = true
+        return false
     }
 
     deinit {
@@ -111,6 +143,7 @@ final class Transfer {
         switch result {
         case CURLE_OK: nil
         case _ where isTooLarge: HTTPClientError.responseTooLarge
+        case CURLE_COULDNT_CONNECT where hasRefused: HTTPClientError.addressRefused
         case CURLE_OPERATION_TIMEDOUT: HTTPClientError.timedOut
         case CURLE_URL_MALFORMAT, CURLE_UNSUPPORTED_PROTOCOL: HTTPClientError.badURL
         default: HTTPClientError.failed(String(cString: curl_easy_strerror(result)))
