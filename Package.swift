@@ -52,7 +52,7 @@ let package = Package(
         room("Schema", ["Core", "Postgres", "Wire", "CMigrations"]),
         room("Store", ["Core", "Postgres", "Wire", "Schema", "CCrypto"]),
         room("Accounts", ["Core", "Postgres", "Wire", "Schema", "Store", "CCrypto", "CCrypt"]),
-        room("Cloud", ["Core", "HTTP", "Wire"]),
+        room("Cloud", ["Core", "HTTP", "Wire", "CCrypto"]),
         room("Jobs", ["Core", "Dates", "Postgres", "Wire", "Schema", "Store"]),
         room(
             "Server",
@@ -76,6 +76,7 @@ let package = Package(
         tests("AccountsTests", ["Accounts", "Wire"]),
         tests(
             "JobsTests", ["Core", "Dates", "Postgres", "Wire", "Schema", "Store", "Jobs", "TestSupport"]),
+        tests("CloudTests", ["Cloud", "Core", "HTTP", "Wire"]),
         tests("OptionsTests", ["Options", "Wire"]),
         tests(
             "ServerTests",

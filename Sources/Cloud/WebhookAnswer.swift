@@ -1,0 +1,86 @@
+import Wire
+
+/// What a webhook's answer means: `{"success": …}` or `{"error": …}`.
+enum WebhookAnswer {
+    enum Problem: Error, Equatable {
+        /// The webhook says no, in these words.
+        case refused(String)
+        /// What it says makes no sense; how, as the end of a sentence.
+        case nonsense(String)
+    }
+
+    static func read(_ bytes: [UInt8], of kind: Webhook.Kind) throws(Problem) -> CloudAnswer {
+        // A body that is not there says neither.
+        guard !bytes.isEmpty else { return CloudAnswer() }
+        let json: JSON
+        do throws(ParseError) { json = try JSONParser.parse(bytes) } catch { throw .nonsense("is not JSON") }
+        guard case .object(let answer) = json else { throw .nonsense("is not a JSON object") }
+        if let error = answer["error"], error.isTruthy { throw .refused(message(error)) }
+        guard let success = answer["success"] else { return CloudAnswer() }
+        switch kind {
+        case .function, .job: return CloudAnswer(success)
+        case .trigger(let trigger): return CloudAnswer(try body(success, of: trigger.kind))
+        }
+    }
+
+    private static func message(_ error: JSON) -> String {
+        switch error {
+        case .string(let text): text
+        case .object(let object): object["message"]?.string ?? "The webhook refused."
+        default: error.description
+        }
+    }
+
+    private static func body(_ success: JSON, of kind: TriggerKind) throws(Problem) -> JSON? {
+        switch kind {
+        case .beforeSave:
+            guard let object = try change(success, "an object") else { return nil }
+            return .object(JSONObject([("object", .object(object))]))
+        case .afterSave:
+            // Whoever answers `true` or a text means no more than that all is well.
+            guard case .object = success else { return nil }
+            return .object(JSONObject([("object", success)]))
+        case .beforeFind, .beforeSubscribe:
+            if case .array(let objects) = success, kind == .beforeFind {
+                return .object(JSONObject([("objects", .array(try checked(objects)))]))
+            }
+            guard let query = try change(success, "a query or a list of objects"), !query.isEmpty else { return nil }
+            for (name, _) in query.members where !parts.contains(name) {
+                throw .nonsense("has no query: \(name.prefix(100)) is no part of one")
+            }
+            return .object(JSONObject([("query", .object(query))]))
+        case .afterFind:
+            switch success {
+            case .array(let objects): return .object(JSONObject([("objects", .array(try checked(objects)))]))
+            case .null, .bool(true): return nil
+            case .object(let object) where object.isEmpty: return nil
+            default: throw .nonsense("has no list of objects")
+            }
+        case .beforeDelete, .afterDelete, .beforeLogin, .afterLogin, .afterLogout, .beforePasswordResetRequest,
+            .beforeConnect, .afterEvent:
+            return nil
+        }
+    }
+
+    private static let parts: Set<String> = [
+        "where", "limit", "skip", "order", "include", "keys", "excludeKeys", "className",
+    ]
+
+    /// The object that changes something; nil for what says only that all is well.
+    private static func change(_ success: JSON, _ wanted: String) throws(Problem) -> JSONObject? {
+        switch success {
+        case .object(let object): return object
+        case .null, .bool(true): return nil
+        default: throw .nonsense("has not \(wanted) as its success")
+        }
+    }
+
+    private static func checked(_ objects: [JSON]) throws(Problem) -> [JSON] {
+        for object in objects {
+            guard let id = object.object?["objectId"]?.string, !id.isEmpty else {
+                throw .nonsense("has something else than objects, each with its objectId, in its list")
+            }
+        }
+        return objects
+    }
+}
