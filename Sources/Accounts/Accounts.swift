@@ -96,17 +96,17 @@ public final class Accounts {
     // MARK: sessions
 
     /// Opens a session; ends the user's other one on the same installation.
-    func openSession(_ userId: String, _ origin: NewSession.Origin, in operation: Operation) async throws -> String {
+    func openSession(_ userId: String, _ origin: NewSession.Origin, in operation: Operation) async throws
+        -> Viewer.Session
+    {
         let session = NewSession(userId, origin, operation.viewer.installationId, options)
         guard let installationId = operation.viewer.installationId else {
-            try await operation.insert(session)
-            return session.token
+            return try await operation.insert(session)
         }
-        try await operation.inTransaction { operation in
+        return try await operation.inTransaction { operation in
             try await operation.endSessions(of: userId, installationId: installationId)
-            try await operation.insert(session)
+            return try await operation.insert(session)
         }
-        return session.token
     }
 
     /// Ends the session of the request. Without one nothing happens.

@@ -69,19 +69,30 @@ extension Accounts {
         _ userId: String, _ origin: NewSession.Origin, in operation: Operation
     ) async throws -> LoggedIn {
         try await ask(.beforeLogin, about: userId, in: operation)
-        let token = try await openSession(userId, origin, in: operation)
-        let loggedIn = try await loggedIn(userId, token: token, operation)
-        try await ask(.afterLogin, about: userId, in: operation)
+        let session = try await openSession(userId, origin, in: operation)
+        let loggedIn = try await loggedIn(userId, token: session.token, operation)
+        if !store.hooks.of(.afterLogin).isEmpty {
+            // From here on it is the user who asks.
+            let viewer = try await viewer(
+                userId: userId, session: session, installationId: operation.viewer.installationId, in: operation)
+            try await ask(.afterLogin, about: userId, token: session.token, in: operation.nested(as: viewer))
+        }
         return loggedIn
     }
 
     /// Shows a user to those who listen.
-    func ask(_ event: SessionHook.Event, about userId: String, in operation: Operation) async throws {
+    ///
+    /// - Parameter token: of the user's session, if there is one to tell of.
+    func ask(
+        _ event: SessionHook.Event, about userId: String, token: String? = nil, in operation: Operation
+    ) async throws {
         let hooks = store.hooks.of(event)
         guard !hooks.isEmpty else { return }
         let user = try await store.getRow(
             Query(className: "_User"), objectId: userId, in: operation.nested(as: .master))
-        for hook in hooks { try await hook.run(try user.json().object ?? JSONObject(), operation) }
+        var shown = try user.json().object ?? JSONObject()
+        if let token { shown["sessionToken"] = .string(token) }
+        for hook in hooks { try await hook.run(shown, operation) }
     }
 
     /// `/loginAs`: a session for any user, opened by the master key.
@@ -92,8 +103,8 @@ extension Accounts {
         let rows = try await operation.read(
             Statement("SELECT FROM \"_User\" WHERE \"objectId\" = $1::text"), [.text(userId)])
         guard rows.count > 0 else { throw ParseError(101, "user not found") }
-        let token = try await openSession(userId, .logIn(provider: "masterkey"), in: operation)
-        return try await loggedIn(userId, token: token, operation)
+        let session = try await openSession(userId, .logIn(provider: "masterkey"), in: operation)
+        return try await loggedIn(userId, token: session.token, operation)
     }
 
     /// `/verifyPassword`: checks and opens nothing.

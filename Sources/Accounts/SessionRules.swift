@@ -111,8 +111,10 @@ enum SessionToken {
 
 extension Operation {
     /// Opens a session; one that the user has on the same installation ends.
-    func insert(_ session: NewSession) async throws {
-        try await insertByRule("_Session", columns: session.columns)
+    @discardableResult
+    func insert(_ session: NewSession) async throws -> Viewer.Session {
+        let written = try await insertByRule("_Session", columns: session.columns)
+        return Viewer.Session(objectId: written.objectId, token: session.token)
     }
 
     /// Ends a user's sessions: all of them, or those of one installation.

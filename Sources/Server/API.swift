@@ -78,7 +78,7 @@ final class API {
         // Identify.
         var method = http.method == "HEAD" ? "GET" : http.method
         let asSent = routes.match(method, path)
-        var body = asSent?.route.body ?? .object == .object ? try RequestBody.object(http) : JSONObject()
+        var body = try RequestBody.members(http, as: asSent?.route.body ?? .object)
         let caller = try identification.identify(http, method: &method, body: &body)
         try checkAllowed(path, caller)
         let match = method == http.method ? asSent : routes.match(method, path)
@@ -88,7 +88,7 @@ final class API {
             throw ParseError(nil, "There is no route \(method) /\(path.joined(separator: "/")).", status: 404)
         }
         // Parse.
-        var parameters = RequestBody.parameters(http)
+        var parameters = RequestBody.parameters(http.query, as: match.route.body)
         if method == "GET", !body.isEmpty { parameters += body.members }
         var info = RequestInfo()
         info.id = http.id
@@ -148,8 +148,19 @@ final class API {
 
 /// The JSON and the parameters of a request.
 enum RequestBody {
+    static func members(_ request: HTTPRequest, as body: Route.Body) throws(ParseError) -> JSONObject {
+        switch body {
+        case .stream, .none: return JSONObject()
+        case .object: return try object(request)
+        case .fields:
+            let type = request.header("Content-Type") ?? ""
+            guard let boundary = MultipartForm.boundary(type) else { return try object(request) }
+            return try MultipartForm.fields(request.body, boundary: boundary)
+        }
+    }
+
     /// The members of the body: JSON whatever the content type says, but for forms.
-    static func object(_ request: HTTPRequest) throws(ParseError) -> JSONObject {
+    private static func object(_ request: HTTPRequest) throws(ParseError) -> JSONObject {
         guard !request.body.isEmpty else { return JSONObject() }
         if let type = request.header("Content-Type")?.lowercased(),
             type.hasPrefix("application/x-www-form-urlencoded")
@@ -163,9 +174,12 @@ enum RequestBody {
         }
     }
 
-    static func parameters(_ request: HTTPRequest) -> [(key: String, value: JSON)] {
-        guard let query = request.query, !query.isEmpty else { return [] }
-        return Query.parameters(fromURL: pairs(query))
+    /// - Parameter query: what follows the `?`.
+    static func parameters(_ query: (some StringProtocol)?, as body: Route.Body) -> [(key: String, value: JSON)] {
+        guard let query, !query.isEmpty else { return [] }
+        let pairs = pairs(String(query))
+        guard case .fields = body else { return Query.parameters(fromURL: pairs) }
+        return pairs.map { ($0.0, .string($0.1)) }
     }
 
     /// `a=1&b=2`, decoded.

@@ -49,7 +49,7 @@ extension API {
         try checkAllowed(path, request.caller)
         var body = JSONObject()
         if case .object(let given)? = object["body"] { body = given }
-        var parameters = sides.count > 1 ? Query.parameters(fromURL: RequestBody.pairs(String(sides[1]))) : []
+        var parameters = RequestBody.parameters(sides.dropFirst().first, as: match.route.body)
         if method == "GET" { parameters += body.members }
         var part = request
         part.method = method

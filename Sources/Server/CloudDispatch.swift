@@ -190,7 +190,7 @@ final class CloudDispatch {
     }
 
     /// The same for a trigger.
-    private func payload(
+    func payload(
         _ trigger: Trigger, _ handler: CloudHandler, _ operation: Operation
     ) async throws -> JSONObject {
         var payload = try await payload(handler, operation)
@@ -239,6 +239,7 @@ final class CloudDispatch {
         object.apply(write.update)
         payload["object"] = named(object, write.className)
         let answer = try await call(handler, payload, changes: write.update.json, in: write.operation)
+        write.wasSeenByHooks = true
         if let body = answer.body?.object?["object"]?.object { try replace(write, by: body) }
     }
 
@@ -248,6 +249,7 @@ final class CloudDispatch {
         for name in ["objectId", "className", "__type", "createdAt", "updatedAt", "sessionToken", "authData"] {
             body[name] = nil
         }
+        try api.store.denylist.check(body)
         var update = try Update.parse(body, creating: write.isNew)
         update.objectId = write.update.objectId
         update.createdAt = write.update.createdAt
@@ -284,7 +286,11 @@ final class CloudDispatch {
     private func beforeFind(_ handler: CloudHandler, _ find: Find) async throws {
         let className = find.query.className
         var payload = try await payload(Trigger(.beforeFind, on: className), handler, find.operation)
-        payload["query"] = .object(find.parameters)
+        // How many are asked for, or that they are to be counted, is said where it says something.
+        var query = find.parameters
+        query["count"] = nil
+        if query["limit"] == 0 { query["limit"] = nil }
+        payload["query"] = .object(query)
         payload["isGet"] = .bool(find.isGet)
         payload["count"] = .bool(find.query.count)
         let answer = try await call(handler, payload, in: find.operation)

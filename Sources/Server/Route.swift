@@ -14,6 +14,8 @@ struct Route: Sendable {
     enum Body: Sendable {
         /// JSON, or a form, whole in memory.
         case object
+        /// JSON, or a form of any kind; what the URL says beside it is text.
+        case fields
         /// Taken piece by piece by the handler.
         case stream
         /// Whatever comes is not looked at.

@@ -11,7 +11,7 @@ extension RouteTable {
         // Each of its parts says for itself whether it writes.
         Route("POST", "batch", writes: false) { try await $0.batch($1) },
         Route("GET", "serverinfo", .master, writes: false, body: .none) { _, _ in ServerInfo.answer },
-        Route("POST", "functions/:name", writes: false) { api, request in
+        Route("POST", "functions/:name", writes: false, body: .fields) { api, request in
             try await api.cloud.function(request.arguments[0], request)
         },
         Route("GET", "aggregate/:class", .master, writes: false) { try await $0.distinct($1.arguments[0], $1) },

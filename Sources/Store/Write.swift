@@ -31,6 +31,9 @@ public final class Write {
     public var shownByHooks = JSONObject()
     /// The fields that an application's hooks have changed: the answer tells them.
     public var changedByHooks: [String] = []
+    /// An application's hook has seen it before it was written. Then the answer tells, as the reference's does, the whole
+    /// of a field that was changed in part, and nothing of what an operator left as it was.
+    public var wasSeenByHooks = false
     /// What the answer carries beside the written fields, such as a session's token.
     public var extras = JSONObject()
     /// The answer of a create leaves `createdAt` out, as the reference's does for sessions.

@@ -23,7 +23,10 @@ struct WritePlan {
     func written(_ rows: Rows) throws -> Written {
         guard rows.count > 0 else { throw write.missing }
         var answers = told
-        for (name, value) in try results(rows).members { answers[name] = value }
+        for (name, value) in try results(rows).members {
+            if write.wasSeenByHooks, let before = write.original?[name], before == value { continue }
+            answers[name] = value
+        }
         for name in hidden { answers[name] = nil }
         let written = Written(
             write.kind, write.className, write.objectId,
@@ -80,6 +83,7 @@ extension Store {
     func plan(_ write: Write, _ completed: CompletedWrite) throws(ParseError) -> WritePlan {
         var builder = WriteSQL(table: completed.table, access: completed.access)
         builder.answersRow = write.needsResult && write.kind != .delete
+        builder.answersWholeFields = write.wasSeenByHooks
         let relations = RelationChange.all(in: completed.changes)
         let made: WriteSQL.Made
         switch write.kind {

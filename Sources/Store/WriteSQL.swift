@@ -41,6 +41,8 @@ struct WriteSQL {
 
     /// Answers the whole row behind them, as a read of the object would.
     var answersRow = false
+    /// Of a field that is changed in part the whole is answered.
+    var answersWholeFields = false
 
     private static let now: SQL = "date_trunc('milliseconds', now())"
 
@@ -91,6 +93,10 @@ struct WriteSQL {
             guard let type = table.fields[field]?.type, type.sqlType != nil else { continue }
             guard let value = try assignment(of: changes, to: .existing(target.column(field)), type, &answered) else {
                 continue
+            }
+            if answersWholeFields, changes.contains(where: { $0.path.isDotted }) {
+                answered.removeAll { $0.field == field }
+                answered.append(Answered(field: field, rest: [], type: type))
             }
             assignments.append("\(name: field) = \(value)")
         }
