@@ -34,6 +34,10 @@ static const char sql_0007[] = {
 #embed "../../sql/0007_jobs.sql" suffix(, 0)
 };
 
+static const char sql_0008[] = {
+#embed "../../sql/0008_hooks.sql" suffix(, 0)
+};
+
 static const struct hermes_migration migrations[] = {
     {1, "catalogue", sql_0001, sizeof(sql_0001) - 1},
     {2, "operators", sql_0002, sizeof(sql_0002) - 1},
@@ -42,6 +46,7 @@ static const struct hermes_migration migrations[] = {
     {5, "session_digests", sql_0005, sizeof(sql_0005) - 1},
     {6, "unset", sql_0006, sizeof(sql_0006) - 1},
     {7, "jobs", sql_0007, sizeof(sql_0007) - 1},
+    {8, "hooks", sql_0008, sizeof(sql_0008) - 1},
 };
 
 const struct hermes_migration *hermes_migration_at(size_t index) {

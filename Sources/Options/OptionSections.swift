@@ -173,4 +173,20 @@ extension ServerOptions {
         public var enableCheckLog = false
         public init() {}
     }
+
+    public struct Webhooks: Sendable {
+        public var sendSessionTokens = true
+        public var allowPrivateNetworks = true
+        /// Seconds.
+        public var timeLimit = 10.0
+        /// Seconds.
+        public var jobTimeLimit = 600.0
+        public var maxAnswerSize = ByteCount(10 << 20)
+        public var callsPerHost = 32
+        public var queuePerHost = 1000
+        public var failuresBeforePause = 5
+        /// Seconds.
+        public var pause = 10.0
+        public init() {}
+    }
 }

@@ -93,7 +93,7 @@ public enum OptionTable {
         ("Identity and keys", identity), ("Address", address), ("Running", running), ("Database", database),
         ("Limits", limits), ("Protection", protection), ("Schema", schema), ("Sessions", sessions),
         ("Accounts", accounts), ("Mail and pages", mail), ("Files", files), ("Devices and LiveQuery", devices),
-        ("Cloud code", cloudCode), ("GraphQL", graphQL),
+        ("Cloud code", cloudCode), ("Webhooks", webhooks), ("GraphQL", graphQL),
     ]
 
     static let byName: [String: Option] = {
@@ -133,7 +133,7 @@ public enum OptionTable {
         Option("masterKey", \.masterKey, "The key that may do everything; made at the first start where none is told"),
         Option("maintenanceKey", \.maintenanceKey, "The key that sees internal fields and passes object permissions"),
         Option("readOnlyMasterKey", \.readOnlyMasterKey, "The key that may read everything and write nothing"),
-        Option("webhookKey", \.webhookKey, "Sent with every call of a webhook", .notEffective),
+        Option("webhookKey", \.webhookKey, "Goes with every call of a webhook, and signs it"),
         Option(
             "restAPIKey", \.restAPIKey,
             "Asked of REST clients; once one client key is set, each client must send its own"),

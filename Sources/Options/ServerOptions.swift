@@ -123,6 +123,9 @@ public struct ServerOptions: Sendable {
     public var cloudTurnLimit = 1.0
     public var cloudMemoryLimit = ByteCount(256 << 20)
 
+    // MARK: webhooks
+    public var webhooks = Webhooks()
+
     // MARK: files, devices, LiveQuery
     public var fileUpload = FileUpload()
     public var fileDownload = FileDownload()

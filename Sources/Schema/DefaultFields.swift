@@ -41,6 +41,9 @@ public enum DefaultFields {
     /// The server's classes that clients may reach through /classes, as far as permissions go.
     public static let openSystemClasses: Set<String> = ["_User", "_Installation", "_Role", "_Session", "_Product"]
 
+    /// Names of the protocol's that stand for tables of the server's own, in which there are no objects.
+    public static let serverTables: Set<String> = ["_Idempotency", "_Hooks", "_GlobalConfig"]
+
     /// Those that only the master or the maintenance key may reach.
     public static let closedSystemClasses: Set<String> = [
         "_JobStatus", "_PushStatus", "_Hooks", "_GlobalConfig", "_GraphQLConfig", "_JobSchedule", "_Idempotency",

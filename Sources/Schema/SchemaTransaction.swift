@@ -16,6 +16,9 @@ struct SchemaTransaction {
     // MARK: tables and columns
 
     func createTable(_ className: String, _ fields: [String: ClassSchema.Field]) async throws {
+        guard !DefaultFields.serverTables.contains(className) else {
+            throw ParseError(119, "\(className) is kept by the server itself, by way of other routes.")
+        }
         let table = quoted(className)
         try await run(
             """

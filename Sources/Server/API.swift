@@ -19,10 +19,12 @@ final class API {
     private let cors: CORS
     private(set) lazy var cloud = CloudDispatch(self, registry, timeLimit: options.cloudTimeLimit)
     private let registry: CloudRegistry
+    let hookTable: HookTable
+    let globalConfig: GlobalConfig
 
     init(
-        options: ServerOptions, accounts: Accounts, routes: RouteTable = .standard,
-        registry: CloudRegistry = CloudRegistry()
+        options: ServerOptions, accounts: Accounts, routes: RouteTable = .standard, registry: CloudRegistry,
+        hookTable: HookTable, globalConfig: GlobalConfig
     ) {
         self.options = options
         self.accounts = accounts
@@ -30,6 +32,8 @@ final class API {
         errors = ErrorAnswer(schema: accounts.store.catalogue.cache)
         self.routes = routes
         self.registry = registry
+        self.hookTable = hookTable
+        self.globalConfig = globalConfig
         identification = Identification(options: options)
         cors = CORS(options)
     }
@@ -199,8 +203,8 @@ enum ServerInfo {
     static var answer: Answer {
         Answer(json: [
             "features": [
-                "globalConfig": ["create": false, "read": false, "update": false, "delete": false],
-                "hooks": ["create": false, "read": false, "update": false, "delete": false],
+                "globalConfig": ["create": true, "read": true, "update": true, "delete": true],
+                "hooks": ["create": true, "read": true, "update": true, "delete": true],
                 "cloudCode": ["jobs": false],
                 "logs": ["level": false, "size": false, "order": false, "until": false, "from": false],
                 "push": [

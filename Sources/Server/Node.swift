@@ -23,6 +23,8 @@ final class Node: Sendable {
     private let routes: RouteTable
     /// All cloud code of this node.
     let cloud: CloudRegistry
+    private let hookTable: HookTable
+    private let globalConfig = GlobalConfig()
     private let end = Waiter()
     /// What each worker serves with, from the start until it has drained.
     private let servers = Mutex<[Resident<WorkerServer>]>([])
@@ -34,6 +36,7 @@ final class Node: Sendable {
         cloud: CloudRegistry = CloudRegistry()
     ) throws {
         self.cloud = cloud
+        hookTable = HookTable(options: options.webhookOptions, registry: cloud)
         var options = options
         var limits = HTTPServer.Limits()
         limits.headSize = options.http.maxHeadSize.bytes
@@ -98,6 +101,7 @@ final class Node: Sendable {
             }
             servers.withLock { $0.append(server) }
         }
+        try await first?.run { try await $0.prepareNode() }
         let end = end
         await workers[0].run { _, loop in
             let signals = SignalSource([SIGTERM, SIGINT, SIGHUP], loop: loop) { signal in
@@ -145,6 +149,7 @@ final class Node: Sendable {
                 }
             }
         }
+        await hookTable.stop()
         for worker in workers { await worker.stop() }
     }
 
@@ -196,7 +201,7 @@ final class Node: Sendable {
         }
         return API(
             options: options, accounts: Accounts(store: store, options: accountOptions, cache: viewers), routes: routes,
-            registry: cloud)
+            registry: cloud, hookTable: hookTable, globalConfig: globalConfig)
     }
 
     func makeDatabase(_ loop: Loop) -> Database {

@@ -1,4 +1,5 @@
 import Accounts
+import Cloud
 import Options
 import Store
 import Wire
@@ -49,5 +50,20 @@ extension ServerOptions {
             case .installationId: .installationId
             }
         return accounts
+    }
+
+    var webhookOptions: WebhookOptions {
+        var hooks = WebhookOptions()
+        hooks.key = webhookKey
+        hooks.sendsSessionTokens = webhooks.sendSessionTokens
+        hooks.timeLimit = webhooks.timeLimit
+        hooks.jobTimeLimit = webhooks.jobTimeLimit
+        hooks.answerLimit = webhooks.maxAnswerSize.bytes
+        hooks.allowsPrivateNetworks = webhooks.allowPrivateNetworks
+        hooks.callsPerHost = webhooks.callsPerHost
+        hooks.queuePerHost = webhooks.queuePerHost
+        hooks.failuresBeforePause = webhooks.failuresBeforePause
+        hooks.pause = webhooks.pause
+        return hooks
     }
 }

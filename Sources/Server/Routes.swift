@@ -5,7 +5,7 @@ extension RouteTable {
     static let standard = RouteTable(
         basics + objects("classes", nil) + users + objects("users", "_User") + sessions
             + objects("sessions", "_Session") + objects("roles", "_Role") + objects("installations", "_Installation")
-            + schemas + later)
+            + schemas + hooks + config + later)
 
     private static let basics: [Route] = [
         // Each of its parts says for itself whether it writes.
@@ -74,17 +74,32 @@ extension RouteTable {
         Route("DELETE", "purge/:class", .master, writes: true) { try await $0.purge($1.arguments[0], $1) },
     ]
 
+    private static let hooks = API.HookRoute.allCases.flatMap { hook in
+        let list = "hooks/\(hook.rawValue)"
+        let one = list + (hook == .triggers ? "/:class/:trigger" : "/:name")
+        return [
+            Route("GET", list, .master, writes: false) { api, _ in try await api.hooks(hook) },
+            Route("POST", list, .master, writes: true) { try await $0.createHook(hook, $1) },
+            Route("GET", one, .master, writes: false) { try await $0.hook(hook, $1) },
+            Route("PUT", one, .master, writes: true) { try await $0.updateHook(hook, $1) },
+            Route("DELETE", one, .master, writes: true) { try await $0.deleteHook(hook, $1) },
+        ]
+    }
+
+    private static let config: [Route] = [
+        Route("GET", "config", writes: false) { try await $0.config($1) },
+        Route("PUT", "config", .master, writes: true) { try await $0.updateConfig($1) },
+    ]
+
     // MARK: what this version does not serve yet
 
     /// Routes of the protocol that answer 108; who may ask is checked all the same.
     private static let later: [Route] =
-        unserved("hooks", "Hooks", .master, depth: 1...4) + unserved("push", "Push", .master)
+        unserved("push", "Push", .master)
         + unserved("push_audiences", "Push", .master, depth: 1...2) + unserved("jobs", "Jobs", .master, depth: 1...2)
         + unserved("cloud_code", "Jobs", .master, depth: 1...3)
         + unserved("scriptlog", "This route", .master) + unserved("security", "This route", .master)
         + unserved("files", "Files", .anybody, depth: 1...4, body: .stream)
-        + unserved("config", "Config", .anybody, methods: ["GET"])
-        + unserved("config", "Config", .master, methods: ["POST", "PUT", "DELETE"])
         + ["requestpasswordreset", "verificationemailrequest", "validate_purchase"].flatMap {
             unserved($0, "This route", .anybody, methods: ["POST"])
         }

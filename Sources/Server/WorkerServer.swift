@@ -30,7 +30,14 @@ final class WorkerServer {
     func prepare() async throws {
         api.store.catalogue.follow()
         api.accounts.follow()
+        api.globalConfig.follow(database)
         try await api.store.catalogue.reload()
+    }
+
+    /// What is done once a node, before it serves: reads the webhooks and begins to follow what other nodes change.
+    func prepareNode() async throws {
+        api.hookTable.follow(database)
+        try await api.hookTable.reload(database)
     }
 
     /// Begins to build the indexes that are asked for. Called on one worker.
