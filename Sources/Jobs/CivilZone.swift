@@ -27,11 +27,11 @@ public struct CivilZone: Sendable {
     }
 
     /// What clocks show at a moment, as milliseconds since their own 1970-01-01 00:00.
-    func clock(at moment: Int64) -> Int64 { moment + offset(at: moment) }
+    public func clock(at moment: Int64) -> Int64 { moment + offset(at: moment) }
 
     /// The moment at which clocks show something: of two, when they are set back, the first; where they skip it,
     /// the moment when they are set forward.
-    func moment(clock: Int64) -> Int64 {
+    public func moment(clock: Int64) -> Int64 {
         let day: Int64 = 86_400_000
         let (one, other) = (offset(at: clock - day), offset(at: clock + day))
         for offset in [max(one, other), min(one, other)] where self.offset(at: clock - offset) == offset {

@@ -51,7 +51,7 @@ public enum JobQueue {
         WITH asked AS (
             UPDATE "_Job" SET "cancelRequested" = true,
                 "runAt" = CASE "state" WHEN 'waiting' THEN least("runAt", clock_timestamp()) ELSE "runAt" END
-            WHERE ("id" = $1 OR "key" = $2) AND "state" IN ('waiting', 'running')
+            WHERE "id" = $1 AND "state" IN ('waiting', 'running')
             RETURNING "id"
         )
         SELECT "id", pg_notify('\(channel)', '')::text FROM asked
@@ -62,13 +62,28 @@ public enum JobQueue {
     /// - Returns: false where it neither waits nor runs.
     @discardableResult
     public static func cancel(_ id: Int64, in database: Database) async throws -> Bool {
-        try await database.write(cancel, [.int(id), .null]).count > 0
+        try await database.write(cancel, [.int(id)]).count > 0
     }
 
-    /// The same by its key.
+    /// The same, kept or undone with the operation.
     @discardableResult
-    public static func cancel(key: String, in operation: Operation) async throws -> Bool {
-        try await operation.write(cancel, [.null, .text(key)]).count > 0
+    public static func cancel(_ id: Int64, in operation: Operation) async throws -> Bool {
+        try await operation.write(cancel, [.int(id)]).count > 0
+    }
+
+    private static let find = Statement(
+        """
+        SELECT "id" FROM "_Job"
+        WHERE "kind" = $1 AND "payload" ->> $2 = $3 AND "state" IN ('waiting', 'running') ORDER BY "id" LIMIT 1
+        """)
+
+    /// The first job of a kind that waits or runs and has a text in its payload. It looks at all that wait or run: for
+    /// what people ask.
+    public static func find(
+        _ kind: String, where member: String, is value: String, in operation: Operation
+    ) async throws -> Int64? {
+        let rows = try await operation.read(find, [.text(kind), .text(member), .text(value)])
+        return rows.count > 0 ? rows.int(0, 0) : nil
     }
 
     private static let retry = Statement(

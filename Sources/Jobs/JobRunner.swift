@@ -261,7 +261,9 @@ public final class JobRunner {
     private func record(_ outcome: Outcome, of running: RunningJob, _ kind: JobKind) async {
         if case .lost = outcome { return }
         var ended = kind.ended
+        var attempts = 0
         while true {
+            attempts += 1
             do {
                 try await write(outcome, of: running.job, ended)
                 return JobRunner.tell(outcome, running.job)
@@ -269,6 +271,8 @@ public final class JobRunner {
                 return
             } catch let error as PostgresError where error.isUnavailable {
                 try? await loop.sleep(nanoseconds: 500_000_000)
+            } catch let error as ParseError where error.retryAfter != nil && attempts < 100 {
+                try? await loop.sleep(nanoseconds: 100_000_000)
             } catch {
                 Log.shared.error(
                     "what came of a job could not be written down",

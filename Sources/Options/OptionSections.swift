@@ -16,6 +16,17 @@ extension ServerOptions {
         public init() {}
     }
 
+    /// The queue of jobs; all but `concurrency` in seconds.
+    public struct Jobs: Sendable {
+        public var concurrency = 8
+        public var timeLimit = 3600.0
+        public var lease = 15.0
+        public var poll = 3.0
+        public var keepFinished = 86_400.0
+        public var keepDead = 30 * 86_400.0
+        public init() {}
+    }
+
     /// Limits that the HTTP server keeps before a request is understood.
     public struct HTTPLimits: Sendable {
         public var maxHeadSize = ByteCount(12 << 10)

@@ -93,7 +93,7 @@ public enum OptionTable {
         ("Identity and keys", identity), ("Address", address), ("Running", running), ("Database", database),
         ("Limits", limits), ("Protection", protection), ("Schema", schema), ("Sessions", sessions),
         ("Accounts", accounts), ("Mail and pages", mail), ("Files", files), ("Devices and LiveQuery", devices),
-        ("Cloud code", cloudCode), ("Webhooks", webhooks), ("GraphQL", graphQL),
+        ("Cloud code", cloudCode), ("Webhooks", webhooks), ("Jobs", jobs), ("GraphQL", graphQL),
     ]
 
     static let byName: [String: Option] = {

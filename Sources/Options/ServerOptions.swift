@@ -126,6 +126,9 @@ public struct ServerOptions: Sendable {
     // MARK: webhooks
     public var webhooks = Webhooks()
 
+    // MARK: jobs
+    public var jobs = Jobs()
+
     // MARK: files, devices, LiveQuery
     public var fileUpload = FileUpload()
     public var fileDownload = FileDownload()

@@ -205,7 +205,7 @@ enum ServerInfo {
             "features": [
                 "globalConfig": ["create": true, "read": true, "update": true, "delete": true],
                 "hooks": ["create": true, "read": true, "update": true, "delete": true],
-                "cloudCode": ["jobs": false],
+                "cloudCode": ["jobs": true],
                 "logs": ["level": false, "size": false, "order": false, "until": false, "from": false],
                 "push": [
                     "immediatePush": false, "scheduledPush": false, "storedPushData": false, "pushAudiences": false,

@@ -132,10 +132,10 @@ final class CloudDispatch {
             ["hook": .text(handler.name), "id": .text(operation.request.id), "error": .text(error)])
     }
 
-    private struct TimeIsUp: Error {}
+    struct TimeIsUp: Error {}
 
     /// Runs it on Swift's own threads. Ends at the limit, or when the client has gone, whatever the handler does.
-    private func run(
+    func run(
         _ handler: CloudHandler, _ call: CloudCall, atMost limit: Double
     ) async throws -> CloudAnswer {
         let outcome = CloudOutcome()

@@ -112,7 +112,10 @@ final class Node: Sendable {
             self.tidy(loop)
         }
         let configuration = database
-        await first?.run { $0.buildIndexes(configuration) }
+        await first?.run {
+            $0.buildIndexes(configuration)
+            $0.runJobs()
+        }
     }
 
     /// The server that does what is done once a node.

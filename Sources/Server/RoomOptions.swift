@@ -1,5 +1,6 @@
 import Accounts
 import Cloud
+import Jobs
 import Options
 import Store
 import Wire
@@ -26,6 +27,16 @@ extension ServerOptions {
         protectedFields.mapValues { byPrincipal in
             JSONObject(byPrincipal.sorted { $0.key < $1.key }.map { ($0.key, .array($0.value.map { .string($0) })) })
         }
+    }
+
+    var jobOptions: JobRunner.Options {
+        var runner = JobRunner.Options()
+        runner.concurrency = jobs.concurrency
+        runner.lease = .seconds(jobs.lease)
+        runner.poll = .seconds(jobs.poll)
+        runner.keepFinished = .seconds(jobs.keepFinished)
+        runner.keepDead = .seconds(jobs.keepDead)
+        return runner
     }
 
     var accountOptions: AccountOptions {

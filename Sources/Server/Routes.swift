@@ -5,7 +5,7 @@ extension RouteTable {
     static let standard = RouteTable(
         basics + objects("classes", nil) + users + objects("users", "_User") + sessions
             + objects("sessions", "_Session") + objects("roles", "_Role") + objects("installations", "_Installation")
-            + schemas + hooks + config + later)
+            + schemas + hooks + config + jobs + later)
 
     private static let basics: [Route] = [
         // Each of its parts says for itself whether it writes.
@@ -91,13 +91,32 @@ extension RouteTable {
         Route("PUT", "config", .master, writes: true) { try await $0.updateConfig($1) },
     ]
 
+    private static let jobs: [Route] = [
+        Route("POST", "jobs", .master, writes: true, isTransactional: true) { try await $0.startJob(nil, $1) },
+        Route("POST", "jobs/:name", .master, writes: true, isTransactional: true) {
+            try await $0.startJob($1.arguments[0], $1)
+        },
+        Route("DELETE", "jobs/:id", .master, writes: true, isTransactional: true) {
+            try await $0.cancelJob($1.arguments[0], $1)
+        },
+        Route("GET", "cloud_code/jobs", .master, writes: false) { try await $0.jobSchedules($1) },
+        Route("GET", "cloud_code/jobs/data", .master, writes: false) { try await $0.jobNames($1) },
+        Route("POST", "cloud_code/jobs", .master, writes: true, isTransactional: true) {
+            try await $0.createJobSchedule($1)
+        },
+        Route("PUT", "cloud_code/jobs/:id", .master, writes: true, isTransactional: true) {
+            try await $0.updateJobSchedule($1.arguments[0], $1)
+        },
+        Route("DELETE", "cloud_code/jobs/:id", .master, writes: true, isTransactional: true) {
+            try await $0.delete("_JobSchedule", $1.arguments[0], $1)
+        },
+    ]
+
     // MARK: what this version does not serve yet
 
     /// Routes of the protocol that answer 108; who may ask is checked all the same.
     private static let later: [Route] =
-        unserved("push", "Push", .master)
-        + unserved("push_audiences", "Push", .master, depth: 1...2) + unserved("jobs", "Jobs", .master, depth: 1...2)
-        + unserved("cloud_code", "Jobs", .master, depth: 1...3)
+        unserved("push", "Push", .master) + unserved("push_audiences", "Push", .master, depth: 1...2)
         + unserved("scriptlog", "This route", .master) + unserved("security", "This route", .master)
         + unserved("files", "Files", .anybody, depth: 1...4, body: .stream)
         + ["requestpasswordreset", "verificationemailrequest", "validate_purchase"].flatMap {

@@ -1,5 +1,6 @@
 import Core
 import HTTP
+import Jobs
 import Options
 import Postgres
 import Schema
@@ -11,6 +12,7 @@ final class WorkerServer {
     private let api: API
     private let server: HTTPServer
     private var builder: IndexBuilder?
+    private var jobs: JobRunner?
 
     init(loop: Loop, node: Node) throws {
         let database = node.makeDatabase(loop)
@@ -47,6 +49,16 @@ final class WorkerServer {
         self.builder = builder
     }
 
+    /// Begins to do the jobs of the queue. Called on one worker.
+    func runJobs() {
+        let runner = JobRunner(store: api.store, options: api.options.jobOptions)
+        runner.register(api.jobKind)
+        let api = api
+        runner.scheduleAll { try await api.dueSchedules() }
+        runner.start()
+        jobs = runner
+    }
+
     func reload(_ tls: TLS) throws { try server.reload(tls: tls) }
 
     /// Forgets what no longer has to be remembered. Called now and then, on one worker.
@@ -55,7 +67,11 @@ final class WorkerServer {
     func drain(atMost patience: UInt64) async {
         server.stopAccepting()
         await builder?.stop()
+        // Jobs have as long as requests, at the same time.
+        let jobs = jobs
+        let jobsEnd = database.loop.spawn { await jobs?.stop(grace: .nanoseconds(Int64(patience))) }
         await server.drain(atMost: patience)
+        await jobsEnd.value
         server.stop()
         await database.close()
     }

@@ -27,7 +27,7 @@ struct ObjectWriter {
             out.timestamp(set.rows.timestampMilliseconds(row, first + 1))
             out.raw("\"")
         }
-        if !set.rows.isNull(row, first + 2) {
+        if set.showsUpdate, !set.rows.isNull(row, first + 2) {
             out.raw(",\"updatedAt\":\"")
             out.timestamp(set.rows.timestampMilliseconds(row, first + 2))
             out.raw("\"")

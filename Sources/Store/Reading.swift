@@ -28,7 +28,7 @@ public struct Found {
     var hasObjects: Bool { resultSet != nil || objects != nil }
 
     /// The objects as the answer tells them.
-    func json() throws -> [JSON] {
+    public func json() throws -> [JSON] {
         if let objects { return objects }
         var out = JSONWriter()
         writeResults(to: &out)

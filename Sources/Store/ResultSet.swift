@@ -34,6 +34,8 @@ final class ResultSet {
     let first: Int
     /// The included objects, by field.
     var included: [String: Included] = [:]
+    /// The reference's objects of this class tell no `updatedAt`.
+    private(set) lazy var showsUpdate = className != "_JobStatus"
     /// Writes `className` into each object (`redirectClassNameForKey`).
     var showsClassName = false
 

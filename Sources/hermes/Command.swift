@@ -5,12 +5,13 @@ import Wire
 
 /// What was typed after `hermes`.
 struct Command {
-    enum Verb: String { case serve, doctor, options, version, help }
+    enum Verb: String { case serve, doctor, jobs, options, version, help }
 
     let verb: Verb
     private var configuration: String?
     private var flags: [(name: String, value: String)] = []
     private var wantsMarkdown = false
+    private var jobs = JobsCommand()
 
     /// - Throws: `OptionFault` that says what was not understood.
     init(_ arguments: some Sequence<String>) throws(OptionFault) {
@@ -24,8 +25,12 @@ struct Command {
             }
             verb = rest.contains("--help") ? .help : known
         }
-        guard verb == .serve || verb == .doctor || verb == .options else { return }
+        guard [.serve, .doctor, .jobs, .options].contains(verb) else { return }
         while let argument = rest.popFirst() {
+            if verb == .jobs, !argument.hasPrefix("-") {
+                jobs.words.append(argument)
+                continue
+            }
             guard argument.hasPrefix("--"), argument.count > 2 else {
                 throw OptionFault("\"\(argument)\" was not expected; `hermes help` shows what can be told")
             }
@@ -38,11 +43,19 @@ struct Command {
                 wantsMarkdown = true
                 continue
             }
-            let isSwitch = name == "config" ? false : try ServerOptions.isSwitch(flag: name)
+            let isJobsFlag = verb == .jobs && JobsCommand.flags.contains(name)
+            let isSwitch =
+                isJobsFlag ? name == "json" : name == "config" ? false : try ServerOptions.isSwitch(flag: name)
             var value = parts.count == 2 ? String(parts[1]) : nil
             if value == nil, !isSwitch || rest.first == "true" || rest.first == "false" { value = rest.popFirst() }
             guard value != nil || isSwitch else { throw OptionFault("--\(name) needs a value") }
-            if name == "config" { configuration = value } else { flags.append((name, value ?? "")) }
+            if isJobsFlag {
+                jobs.told[name] = value ?? "true"
+            } else if name == "config" {
+                configuration = value
+            } else {
+                flags.append((name, value ?? ""))
+            }
         }
     }
 
@@ -55,6 +68,7 @@ struct Command {
             let doctor = await Doctor(options: try options())
             print(doctor.report)
             exit(doctor.isHealthy ? 0 : 1)
+        case .jobs: print(try await jobs.run(try options()), terminator: "")
         case .serve:
             var options = try options()
             try Keys.complete(&options)
@@ -87,6 +101,8 @@ struct Command {
             the working folder, or $HERMES_DATA) and listens on 127.0.0.1, port 1337.
         hermes doctor [the same]
             Says in one screen what is wrong with a set-up, and what to do; exit status 1 where something is.
+        hermes jobs [list [--state STATE] [--kind KIND] [--limit N] | show ID | retry ID | cancel ID] [--json] [the same]
+            Looks at the queue of jobs: mail, jobs of cloud code, and what else is done later.
         hermes options [--markdown]
             Lists all options.
         hermes version, hermes help

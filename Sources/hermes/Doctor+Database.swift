@@ -38,7 +38,7 @@ extension Doctor {
     }
 
     /// The folder of a running cluster's socket: the fifth line of its postmaster.pid.
-    private static func socketFolder(_ cluster: String) -> String? {
+    static func socketFolder(_ cluster: String) -> String? {
         guard let text = try? TextFile.read(cluster + "/postmaster.pid") else { return nil }
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
         guard lines.count > 4, let process = Int32(lines[0]), kill(process, 0) == 0 || errno == EPERM else {
