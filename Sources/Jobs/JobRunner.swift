@@ -122,12 +122,13 @@ public final class JobRunner {
             if polls {
                 nextPoll = now + options.poll.inNanoseconds
                 _ = try await store.database.write(JobSQL.reclaim)
-                try await scheduler.tick()
             } else if !running.isEmpty {
                 // It may be one of those that run that somebody wants no more.
                 await beat()
             }
             try await take()
+            // Behind it, so that a schedule that makes trouble holds up nothing else; what it makes wakes this node.
+            if polls { try await scheduler.tick() }
             if polls, now >= nextTidying {
                 nextTidying = now + 60_000_000_000
                 _ = try await store.database.write(
