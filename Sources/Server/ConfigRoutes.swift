@@ -7,48 +7,35 @@ import Wire
 extension API {
     func config(_ request: Request) async throws -> Answer {
         let content = try await globalConfig.read(store.database)
-        guard !request.viewer.isMaster else { return Answer(json: content.json) }
-        let isOpen = { (name: String) in content.masterKeyOnly[name] != .bool(true) }
-        let open = GlobalConfig.Content(
-            params: JSONObject(content.params.members.filter { isOpen($0.key) }),
-            masterKeyOnly: JSONObject(content.masterKeyOnly.members.filter { isOpen($0.key) }))
-        return Answer(json: open.json)
+        return Answer(body: request.viewer.isMaster ? content.answer : content.openAnswer)
     }
 
     func updateConfig(_ request: Request) async throws -> Answer {
         try store.denylist.check(request.body)
-        var asked = request.body
         let isWatched = [.beforeSave, .afterSave].contains { cloud.code.triggers[Trigger($0, on: "@Config")] != nil }
         let original = isWatched ? try await globalConfig.reread(store.database) : nil
         // Checked before anybody else sees it, and again when hooks may have changed it.
-        var change = try GlobalConfig.Change(asked)
-        if let answer = try await cloud.ofConfig(.beforeSave, asked, original, request.operation) {
-            asked = answer
+        var change = try GlobalConfig.Change(request.body)
+        if let asked = try await cloud.ofConfig(.beforeSave, .object(request.body), original, request.operation) {
             try store.denylist.check(asked)
             change = try GlobalConfig.Change(asked)
         }
         try await globalConfig.apply(change, store.database)
         if isWatched {
             let now = try await globalConfig.reread(store.database)
-            _ = try await cloud.ofConfig(.afterSave, now.members, original, request.operation)
+            _ = try await cloud.ofConfig(.afterSave, now.json, original, request.operation)
         }
         return Answer(json: ["result": true])
     }
-}
-
-extension GlobalConfig.Content {
-    var members: JSONObject {
-        JSONObject([("params", .object(params)), ("masterKeyOnly", .object(masterKeyOnly))])
-    }
-    var json: JSON { .object(members) }
 }
 
 extension GlobalConfig.Change {
     /// - Parameter body: `{"params": {…}, "masterKeyOnly": {…}}`. A parameter that is set is open to all unless its mark
     ///   comes along.
     init(_ body: JSONObject) throws(ParseError) {
-        let marks = try Self.object("masterKeyOnly", body)
         let params = try Self.object("params", body)
+        var marks: [String: Bool] = [:]
+        for (name, mark) in try Self.object("masterKeyOnly", body).members { marks[name] = mark.isTruthy }
         for (name, value) in params.members {
             try Self.check(name)
             if value.object?["__op"] == "Delete" {
@@ -58,10 +45,11 @@ extension GlobalConfig.Change {
                     throw ParseError(108, "A parameter can be set or deleted, not \(operation).")
                 }
                 _ = try Value.parse(value)
-                set.append((name, value, marks[name]?.isTruthy ?? false))
+                set.append((name, value, marks[name] ?? false))
             }
+            marks[name] = nil
         }
-        for (name, mark) in marks.members where params[name] == nil { self.mark.append((name, mark.isTruthy)) }
+        mark = marks.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
     }
 
     private static func object(_ name: String, _ body: JSONObject) throws(ParseError) -> JSONObject {
@@ -87,19 +75,19 @@ extension CloudDispatch {
     /// - Returns: what is to be set instead; nil: it stays.
     /// - Throws: what a hook throws; of one after the save nothing, since it stands.
     func ofConfig(
-        _ kind: TriggerKind, _ object: JSONObject, _ original: GlobalConfig.Content?, _ operation: Operation
+        _ kind: TriggerKind, _ object: JSON, _ original: GlobalConfig.Content?, _ operation: Operation
     ) async throws -> JSONObject? {
         let trigger = Trigger(kind, on: "@Config")
         var object = object
         var isChanged = false
         for handler in code.triggers[trigger] ?? [] {
             var payload = try await payload(trigger, handler, operation)
-            payload["object"] = .object(object)
+            payload["object"] = object
             if let original { payload["original"] = original.json }
             do {
                 let answer = try await call(handler, payload, in: operation)
                 guard kind == .beforeSave, let other = answer.body?.object?["object"]?.object else { continue }
-                object = other
+                object = .object(other)
                 isChanged = true
             } catch  where kind == .afterSave {
                 Log.shared.error(
@@ -107,6 +95,6 @@ extension CloudDispatch {
                     ["hook": .text(handler.name), "error": "\(error)"])
             }
         }
-        return isChanged ? object : nil
+        return isChanged ? object.object : nil
     }
 }

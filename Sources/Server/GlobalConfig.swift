@@ -8,9 +8,28 @@ final class GlobalConfig: Sendable {
     private static let channel = "hermes_config"
 
     struct Content: Sendable {
-        var params = JSONObject()
+        let params: JSONObject
         /// By parameter, whether it is for the master key alone.
-        var masterKeyOnly = JSONObject()
+        let masterKeyOnly: JSONObject
+        /// What the master key is answered, and what all others are: written once, read by every client at its start.
+        let answer: [UInt8]
+        let openAnswer: [UInt8]
+
+        init(_ all: [(name: String, value: JSON, masterKeyOnly: Bool)]) {
+            func members(_ some: [(name: String, value: JSON, masterKeyOnly: Bool)]) -> JSONObject {
+                let params = JSONObject(some.map { (key: $0.name, value: $0.value) })
+                let marks = JSONObject(some.map { (key: $0.name, value: .bool($0.masterKeyOnly)) })
+                return JSONObject([("params", .object(params)), ("masterKeyOnly", .object(marks))])
+            }
+            let everything = members(all)
+            params = everything["params"]?.object ?? JSONObject()
+            masterKeyOnly = everything["masterKeyOnly"]?.object ?? JSONObject()
+            answer = JSON.object(everything).bytes
+            openAnswer = JSON.object(members(all.filter { !$0.masterKeyOnly })).bytes
+        }
+
+        /// As hooks are told it.
+        var json: JSON { ["params": .object(params), "masterKeyOnly": .object(masterKeyOnly)] }
     }
 
     /// What is to become of the parameters.
@@ -78,14 +97,10 @@ final class GlobalConfig: Sendable {
     /// The database's.
     func reread(_ database: Database) async throws -> Content {
         let rows = try await database.read(GlobalConfig.readAll)
-        var params: [(key: String, value: JSON)] = []
-        var marks: [(key: String, value: JSON)] = []
-        for row in 0..<rows.count {
-            let name = rows.string(row, 0)
-            params.append((name, try JSONParser.parse(rows.json(row, 1))))
-            marks.append((name, .bool(rows.bool(row, 2))))
-        }
-        return Content(params: JSONObject(params), masterKeyOnly: JSONObject(marks))
+        return Content(
+            try (0..<rows.count).map { row in
+                (rows.string(row, 0), try JSONParser.parse(rows.json(row, 1)), rows.bool(row, 2))
+            })
     }
 
     /// All of it or nothing.
