@@ -1,5 +1,8 @@
 #pragma once
 #include <curl/curl.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <string.h>
 
 // libcurl's variadic functions, which Swift cannot call: one for each kind of argument.
 
@@ -17,6 +20,27 @@ static inline CURLcode hermes_curl_set_pointer(CURL *easy, CURLoption option, vo
 }
 static inline CURLcode hermes_curl_set_data_callback(CURL *easy, CURLoption option, curl_write_callback callback) {
     return curl_easy_setopt(easy, option, callback);
+}
+// Here and not in Swift, and without a word of SOCK_CLOEXEC: where CCurl is the first module of a room that names it,
+// files of that room which do not import CCurl no longer find it in a build for release.
+static inline curl_socket_t hermes_curl_open_socket(const struct curl_sockaddr *address) {
+    int descriptor = socket(address->family, address->socktype, address->protocol);
+    if (descriptor >= 0) fcntl(descriptor, F_SETFD, FD_CLOEXEC);
+    return descriptor;
+}
+/// The address that a socket is to be opened to, in network order: 4 bytes of IPv4, 16 of IPv6, 0 of anything else.
+static inline int hermes_curl_address(const struct curl_sockaddr *address, unsigned char bytes[16]) {
+    // libcurl declares a `sockaddr` there, and puts an address of `addrlen` bytes in its place.
+    const void *given = &address->addr;
+    switch (address->family) {
+    case AF_INET:
+        memcpy(bytes, &((const struct sockaddr_in *)given)->sin_addr, 4);
+        return 4;
+    case AF_INET6:
+        memcpy(bytes, &((const struct sockaddr_in6 *)given)->sin6_addr, 16);
+        return 16;
+    default: return 0;
+    }
 }
 static inline void hermes_curl_set_socket_opener(CURL *easy, curl_opensocket_callback callback, void *argument) {
     curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, callback);

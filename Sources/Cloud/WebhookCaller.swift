@@ -89,9 +89,9 @@ final class WebhookCaller {
         return request
     }
 
-    private var refuses: @Sendable (PeerAddress) -> Bool {
+    private var refuses: @Sendable (PeerAddress.Host) -> Bool {
         let allowsPrivate = options.allowsPrivateNetworks
-        return { $0.host.isLinkLocal || !allowsPrivate && $0.host.isPrivate }
+        return { $0.isLinkLocal || !allowsPrivate && $0.isPrivate }
     }
 
     private func fault(_ error: HTTPClientError, _ seconds: Double) -> Fault {

@@ -17,7 +17,7 @@ public struct HTTPClientRequest: Sendable {
     /// Proxies are not used then, since nothing could be said of what lies behind them.
     ///
     /// A connection that is open already is used without asking again: give a client one rule.
-    public var refuses: (@Sendable (PeerAddress) -> Bool)?
+    public var refuses: (@Sendable (PeerAddress.Host) -> Bool)?
 
     public init(
         method: String = "GET", url: String, headers: [(String, String)] = [], body: [UInt8] = [],

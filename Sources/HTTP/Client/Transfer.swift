@@ -12,7 +12,7 @@ final class Transfer {
     private var received: [UInt8] = []
     private var headers: [(name: String, value: String)] = []
     private var isTooLarge = false
-    private let refuses: (@Sendable (PeerAddress) -> Bool)?
+    private let refuses: (@Sendable (PeerAddress.Host) -> Bool)?
     private var hasRefused = false
 
     init(_ request: HTTPClientRequest, authorities: String?) throws {
@@ -64,24 +64,18 @@ final class Transfer {
             { this, _, address in
                 guard let this, let address else { return -1 }
                 let transfer = Unmanaged<Transfer>.fromOpaque(this).takeUnretainedValue()
-                return transfer.mayConnect(to: address)
-                    ? socket(
-                        address.pointee.family, address.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue),
-                        address.pointee.protocol) : -1
+                return transfer.mayConnect(to: address) ? hermes_curl_open_socket(address) : -1
             }, this)
     }
 
     private func mayConnect(to address: UnsafeMutablePointer<curl_sockaddr>) -> Bool {
-        // libcurl declares a `sockaddr` there, and puts an address of `addrlen` bytes in its place.
-        guard let offset = MemoryLayout<curl_sockaddr>.offset(of: \.addr), let refuses else { return false }
-        var storage = sockaddr_storage()
-        withUnsafeMutableBytes(of: &storage) { bytes in
-            let length = min(Int(address.pointee.addrlen), bytes.count)
-            bytes.copyMemory(from: UnsafeRawBufferPointer(start: UnsafeRawPointer(address) + offset, count: length))
+        var bytes = [UInt8](repeating: 0, count: 16)
+        let count = Int(hermes_curl_address(address, &bytes))
+        guard let host = PeerAddress.Host(networkOrder: bytes.prefix(count)), refuses?(host) == false else {
+            hasRefused = true
+            return false
         }
-        guard refuses(PeerAddress(storage)) else { return true }
-        hasRefused = true
-        return false
+        return true
     }
 
     deinit {

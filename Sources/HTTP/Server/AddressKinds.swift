@@ -5,18 +5,20 @@ import Glibc
 extension PeerAddress.Host {
     /// Reads `10.1.2.3` or `2001:db8::7`; nil for anything else.
     public init?(_ text: String) {
-        var storage = sockaddr_storage()
-        let family = text.utf8.contains(UInt8(ascii: ":")) ? AF_INET6 : AF_INET
-        let isRead = withUnsafeMutableBytes(of: &storage) { bytes in
-            guard let start = bytes.baseAddress else { return false }
-            let offset =
-                family == AF_INET
-                ? MemoryLayout<sockaddr_in>.offset(of: \.sin_addr) : MemoryLayout<sockaddr_in6>.offset(of: \.sin6_addr)
-            return inet_pton(family, text, start + (offset ?? 0)) == 1
+        let isIPv6 = text.utf8.contains(UInt8(ascii: ":"))
+        var bytes = [UInt8](repeating: 0, count: isIPv6 ? 16 : 4)
+        guard inet_pton(isIPv6 ? AF_INET6 : AF_INET, text, &bytes) == 1 else { return nil }
+        self.init(networkOrder: bytes)
+    }
+
+    /// - Parameter bytes: 4 of an IPv4 address, 16 of an IPv6 one; nil for any other number.
+    init?(networkOrder bytes: some Collection<UInt8>) {
+        func number(_ bytes: some Collection<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
+        switch bytes.count {
+        case 4: self.init(low: PeerAddress.mapped | number(bytes))
+        case 16: self.init(high: number(bytes.prefix(8)), low: number(bytes.dropFirst(8)))
+        default: return nil
         }
-        guard isRead else { return nil }
-        storage.ss_family = sa_family_t(family)
-        self = PeerAddress(storage).host
     }
 
     /// Of this link alone: 169.254.0.0/16 and fe80::/10, and the one address outside them under which a cloud's
