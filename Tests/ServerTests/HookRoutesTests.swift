@@ -111,6 +111,25 @@ import Wire
         }
     }
 
+    @Test func aJobMayBeAWebhook() async throws {
+        try await withServer { server in
+            let host = try HookHost(server.loop, .json(["success": "3 temas"]))
+            defer { host.close() }
+            let hook: JSON = ["jobName": "resumen", "url": host.url()]
+            try await server.client.must("POST", "/hooks/jobs", hook, master: true)
+            let started = try await server.client.must("POST", "/jobs/resumen", ["foro": "f1"], master: true)
+            let id = try #require(started.header("X-Parse-Job-Status-Id"))
+            let hasEnded = try await eventually(server.loop) {
+                let status = try await server.client.send("GET", "/classes/_JobStatus/\(id)", master: true)
+                return status.json["status"] == "succeeded" && status.json["message"] == "3 temas"
+            }
+            #expect(hasEnded)
+            #expect(host.sent.count == 1)
+            #expect(host.sent.first?.body["jobName"] == "resumen")
+            #expect(host.sent.first?.body["params"] == ["foro": "f1"])
+        }
+    }
+
     @Test func callsAreSigned() async throws {
         try await withServer {
             $0.webhookKey = "secreto"
