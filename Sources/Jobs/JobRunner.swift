@@ -261,13 +261,15 @@ public final class JobRunner {
     /// Writes it down, whatever it takes; nothing where the job is another node's by now.
     private func record(_ outcome: Outcome, of running: RunningJob, _ kind: JobKind) async {
         if case .lost = outcome { return }
+        // Within the log's closure, `running.job.id` ends the optimiser of Swift 6.3.1.
+        let job = running.job
         var ended = kind.ended
         var attempts = 0
         while true {
             attempts += 1
             do {
-                try await write(outcome, of: running.job, ended)
-                return JobRunner.tell(outcome, running.job)
+                try await write(outcome, of: job, ended)
+                return JobRunner.tell(outcome, job)
             } catch let error as PostgresError where error.kind == .closed {
                 return
             } catch let error as PostgresError where error.isUnavailable {
@@ -277,7 +279,7 @@ public final class JobRunner {
             } catch {
                 Log.shared.error(
                     "what came of a job could not be written down",
-                    ["kind": .text(kind.name), "job": .int(Int(running.job.id)), "error": "\(error)"])
+                    ["kind": .text(kind.name), "job": .int(Int(job.id)), "error": "\(error)"])
                 // Once more without what its kind adds: the job itself must not be done again for that.
                 guard ended != nil else { return }
                 ended = nil
