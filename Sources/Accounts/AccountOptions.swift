@@ -14,6 +14,10 @@ public struct AccountOptions: Sendable {
     public var usersArePrivate = true
     public var lowercasesEmail = false
     public var lowercasesUsername = false
+    public var passwords = PasswordPolicy()
+    public var lockout = LockoutPolicy()
+    /// A session that is used in the second half of its life begins a new one.
+    public var useExtendsSessions = false
     public var installations = InstallationOptions()
 
     public init() {}

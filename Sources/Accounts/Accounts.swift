@@ -50,7 +50,7 @@ public final class Accounts {
     /// Who a session token stands for. Throws 209 when there is no such session, or no longer.
     public func viewer(token: String, installationId: String?) async throws -> Viewer {
         if database.isListening, let entry = cache.find(token) {
-            return try viewer(entry, token, installationId)
+            return try await viewer(entry, token, installationId)
         }
         let epoch = cache.epoch
         let rows = try await database.read(Accounts.loadViewer, [.text(token), .text(SessionToken.digest(token))])
@@ -60,16 +60,34 @@ public final class Accounts {
             roles: rows.textArray(0, 3).compactMap { $0 },
             expiresAt: rows.isNull(0, 2) ? nil : Timestamp(milliseconds: rows.timestampMilliseconds(0, 2)))
         cache.insert(entry, token, readIn: epoch)
-        return try viewer(entry, token, installationId)
+        return try await viewer(entry, token, installationId)
     }
 
-    private func viewer(_ entry: ViewerCache.Entry, _ token: String, _ installationId: String?) throws -> Viewer {
-        if options.sessionsExpire, let end = entry.expiresAt, end < Timestamp.now {
-            throw ParseError(209, "Session token is expired.")
+    private func viewer(
+        _ entry: ViewerCache.Entry, _ token: String, _ installationId: String?
+    ) async throws -> Viewer {
+        if options.sessionsExpire, let end = entry.expiresAt {
+            let now = Timestamp.now
+            guard end >= now else { throw ParseError(209, "Session token is expired.") }
+            if options.useExtendsSessions, Double(end.milliseconds - now.milliseconds) < options.sessionLength * 500 {
+                try await extend(entry, token, until: now)
+            }
         }
         return Viewer(
             userId: entry.userId, roles: entry.roles, installationId: installationId,
             session: Viewer.Session(objectId: entry.sessionId, token: token))
+    }
+
+    /// A session in use begins a new life; other requests find it extended already.
+    private func extend(_ entry: ViewerCache.Entry, _ token: String, until now: Wire.Timestamp) async throws {
+        let end = Timestamp(milliseconds: now.milliseconds + Int64(options.sessionLength * 1000))
+        var extended = entry
+        extended.expiresAt = end
+        cache.insert(extended, token, readIn: cache.epoch)
+        let operation = store.operation(as: .master)
+        let value = Value.date(end).json
+        _ = try await store.update(
+            "_Session", objectId: entry.sessionId, JSONObject([("expiresAt", value)]), in: operation)
     }
 
     /// The viewer that a user is, with its roles, whatever session it uses.

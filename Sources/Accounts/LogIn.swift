@@ -16,16 +16,16 @@ extension Accounts {
     // case.
     private static let findByName = Statement(
         """
-        SELECT "objectId", "_hashed_password", "_rperm", "_wperm" FROM "_User" WHERE "username" = $1::text
+        SELECT "objectId", "_hashed_password", "_rperm", "_wperm", "_password_changed_at" FROM "_User" WHERE "username" = $1::text
         UNION ALL
-        SELECT "objectId", "_hashed_password", "_rperm", "_wperm" FROM "_User" WHERE "email" = $1::text
+        SELECT "objectId", "_hashed_password", "_rperm", "_wperm", "_password_changed_at" FROM "_User" WHERE "email" = $1::text
         LIMIT 1
         """)
     private static let findByEmail = Statement(
-        "SELECT \"objectId\", \"_hashed_password\", \"_rperm\", \"_wperm\" FROM \"_User\" WHERE \"email\" = $1::text")
+        "SELECT \"objectId\", \"_hashed_password\", \"_rperm\", \"_wperm\", \"_password_changed_at\" FROM \"_User\" WHERE \"email\" = $1::text")
     private static let findByBoth = Statement(
         """
-        SELECT "objectId", "_hashed_password", "_rperm", "_wperm" FROM "_User"
+        SELECT "objectId", "_hashed_password", "_rperm", "_wperm", "_password_changed_at" FROM "_User"
         WHERE "username" = $1::text AND "email" = $2::text
         """)
 
@@ -33,7 +33,7 @@ extension Accounts {
 
     /// Checks name (or address) and password. Throws 101 for whatever is wrong, so that nothing is told apart;
     /// 200, 201 when something is missing.
-    func authenticate(_ parameters: JSONObject, in operation: Operation) async throws -> String {
+    func authenticate(_ parameters: JSONObject, in operation: Operation) async throws -> Authenticated {
         let username = Credential(parameters["username"])
         let email = Credential(parameters["email"])
         let password = Credential(parameters["password"])
@@ -49,6 +49,7 @@ extension Accounts {
         default: throw Accounts.refused
         }
         let hash = rows.count > 0 ? rows.optionalString(0, 1) : nil
+        if rows.count > 0 { try await countAttempt(at: rows.string(0, 0)) }
         let isRight = try await Passwords.verify(
             password, hash ?? Passwords.nobody, for: operation.request.address)
         guard isRight, hash != nil else { throw Accounts.refused }
@@ -56,12 +57,41 @@ extension Accounts {
         let isLocked =
             !rows.isNull(0, 2) && rows.textArray(0, 2).isEmpty && !rows.isNull(0, 3) && rows.textArray(0, 3).isEmpty
         guard !isLocked || operation.viewer.isAboveAccess else { throw Accounts.refused }
-        return rows.string(0, 0)
+        let userId = rows.string(0, 0)
+        try await forgetAttempts(at: userId)
+        return Authenticated(
+            userId: userId,
+            passwordSince: rows.isNull(0, 4) ? nil : Timestamp(milliseconds: rows.timestampMilliseconds(0, 4)))
     }
 
+    /// Who has shown the right password.
+    struct Authenticated {
+        let userId: String
+        /// When it was set; nil: it is not known of old accounts.
+        let passwordSince: Wire.Timestamp?
+    }
+
+    /// - Throws: 101 for a password that has grown too old to open a session.
+    private func checkAge(_ authenticated: Authenticated) async throws {
+        guard let age = options.passwords.maximumAge else { return }
+        guard let since = authenticated.passwordSince else {
+            // Set before ages were counted: it begins to grow old now.
+            _ = try await database.write(Accounts.beginAge, [.text(authenticated.userId)])
+            return
+        }
+        guard Double(Timestamp.now.milliseconds - since.milliseconds) / 1000 > age else { return }
+        throw ParseError(101, "Your password has expired. Please reset your password.")
+    }
+
+    private static let beginAge = Statement(
+        """
+        UPDATE "_User" SET "_password_changed_at" = now() WHERE "objectId" = $1::text AND "_password_changed_at" IS NULL
+        """)
+
     public func logIn(_ parameters: JSONObject, in operation: Operation) async throws -> LoggedIn {
-        let userId = try await authenticate(parameters, in: operation)
-        return try await logIn(userId, .logIn(provider: "password"), in: operation)
+        let authenticated = try await authenticate(parameters, in: operation)
+        try await checkAge(authenticated)
+        return try await logIn(authenticated.userId, .logIn(provider: "password"), in: operation)
     }
 
     /// Opens a session for a user who has shown who he is, with the hooks that listen to it.
@@ -109,8 +139,8 @@ extension Accounts {
 
     /// `/verifyPassword`: checks and opens nothing.
     public func verifyPassword(_ parameters: JSONObject, in operation: Operation) async throws -> LoggedIn {
-        let userId = try await authenticate(parameters, in: operation)
-        return try await loggedIn(userId, token: nil, operation)
+        let authenticated = try await authenticate(parameters, in: operation)
+        return try await loggedIn(authenticated.userId, token: nil, operation)
     }
 
     private func loggedIn(_ userId: String, token: String?, _ operation: Operation) async throws -> LoggedIn {

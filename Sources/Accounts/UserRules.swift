@@ -127,7 +127,21 @@ struct UserRules: Sendable {
     }
 
     private func setPassword(_ password: String, _ write: Write) async throws {
+        let policy = options.passwords
+        let asksForName = policy.forbidsUsername && write.value("username") == nil
+        let standing =
+            !write.isNew && (policy.history > 0 || asksForName)
+            ? try await StandingPassword(of: write.objectId, in: write.operation) : nil
+        var username = standing?.username
+        if case .string(let given)? = write.value("username") { username = given }
+        try policy.check(password, username: username)
+        if let standing, policy.history > 0 {
+            try await standing.refuse(password, among: policy.history, for: write.operation.request.address)
+            write.columns.append(
+                ServerColumn("_password_history", .utf8(standing.remembered(policy.history).bytes), "jsonb"))
+        }
         write.columns += [
+            ServerColumn("_password_changed_at", .timestamp(milliseconds: Timestamp.now.milliseconds), "timestamptz"),
             ServerColumn("_hashed_password", .text(try await write.operation.hash(password)), "text"),
             ServerColumn("_perishable_token", .null, "text"),
             ServerColumn("_perishable_token_expires_at", .null, "timestamptz"),

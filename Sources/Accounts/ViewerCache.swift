@@ -11,7 +11,7 @@ public final class ViewerCache: Sendable {
         let sessionId: String
         let userId: String
         let roles: [String]
-        let expiresAt: Timestamp?
+        var expiresAt: Timestamp?
     }
 
     private struct State {

@@ -49,6 +49,9 @@ extension ServerOptions.RateLimit: OptionValue {
         try members.read("includeInternalRequests", into: &includeInternalRequests)
         try members.read("errorResponseMessage", into: &errorResponseMessage)
         guard !requestPath.isEmpty else { throw OptionFault("needs a requestPath in each of its objects") }
+        guard requestCount != nil, let window = requestTimeWindow, window > 0 else {
+            throw OptionFault("needs a requestCount and a requestTimeWindow above 0 in each of its objects")
+        }
         // Parse Server takes one text for several methods: "PUT|DELETE".
         requestMethods = requestMethods.flatMap { $0.split(separator: "|").map { $0.uppercased() } }
     }

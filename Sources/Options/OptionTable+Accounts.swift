@@ -14,30 +14,26 @@ extension OptionTable {
             "Whether a provider's token that has expired still updates a user", .notEffective),
         Option(
             "accountLockout.threshold", \.accountLockout.threshold, "Failed log-ins in a row that lock an account",
-            in: 1...999, .refused(without: "failed log-ins lock no account")),
+            in: 1...999),
         Option(
             "accountLockout.duration", \.accountLockout.duration, "Minutes that it stays locked",
-            in: .leastNonzeroMagnitude...99999, .notEffective),
+            in: .leastNonzeroMagnitude...99999),
         Option(
             "accountLockout.unlockOnPasswordReset", \.accountLockout.unlockOnPasswordReset,
-            "Whether a new password unlocks it", .notEffective),
+            "Whether a new password unlocks it"),
         Option(
-            "passwordPolicy.validatorPattern", \.passwordPolicy.validatorPattern, "What a password must match",
-            .refused(without: "any password is taken")),
+            "passwordPolicy.validatorPattern", \.passwordPolicy.validatorPattern, "What a password must match"),
         Option(
-            "passwordPolicy.validationError", \.passwordPolicy.validationError, "What is said of one that does not",
-            .notEffective),
+            "passwordPolicy.validationError", \.passwordPolicy.validationError, "What is said of one that does not"),
         Option(
             "passwordPolicy.doNotAllowUsername", \.passwordPolicy.doNotAllowUsername,
-            "Whether a password that holds the user name is refused",
-            .refused(without: "a password may hold the user name")),
+            "Whether a password that holds the user name is refused"),
         Option(
             "passwordPolicy.maxPasswordAge", \.passwordPolicy.maxPasswordAge,
-            "Days after which a password must be changed", in: .positive, .refused(without: "no password grows old")),
+            "Days after which a password must be changed", in: .positive),
         Option(
             "passwordPolicy.maxPasswordHistory", \.passwordPolicy.maxPasswordHistory,
-            "How many earlier passwords may not come again", in: 0...20,
-            .refused(without: "an earlier password may come again")),
+            "How many earlier passwords may not come again", in: 0...20),
         Option(
             "passwordPolicy.resetTokenValidityDuration", \.passwordPolicy.resetTokenValidityDuration,
             "Seconds that a link for a new password holds", in: .positive, .notEffective),

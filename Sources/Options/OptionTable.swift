@@ -243,8 +243,7 @@ public enum OptionTable {
         Option("requestComplexity.allowRegex", \.requestComplexity.allowRegex, "Whether queries may use `$regex`"),
         Option(
             "rateLimit", \.rateLimit,
-            "Limits of requests by path: a list of objects as in Parse Server",
-            .refused(without: "nothing limits requests, unless a proxy before the server does")),
+            "Limits of requests by path: a list of objects as in Parse Server; counted for all nodes together"),
         Option(
             "idempotencyOptions.paths", \.idempotencyOptions.paths,
             "Paths whose POST and PUT are done once for each `X-Parse-Request-Id`, as regular expressions"),

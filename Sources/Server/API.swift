@@ -16,6 +16,7 @@ final class API {
     let routes: RouteTable
     let errors: ErrorAnswer
     private let identification: Identification
+    let rateLimits: RateLimits
     private let cors: CORS
     private(set) lazy var cloud = CloudDispatch(self, registry, timeLimit: options.cloudTimeLimit)
     private let registry: CloudRegistry
@@ -35,6 +36,7 @@ final class API {
         self.hookTable = hookTable
         self.globalConfig = globalConfig
         identification = Identification(options: options)
+        rateLimits = RateLimits(options.rateLimit)
         cors = CORS(options)
     }
 
@@ -83,10 +85,19 @@ final class API {
         var method = http.method == "HEAD" ? "GET" : http.method
         let asSent = routes.match(method, path)
         var body = try RequestBody.members(http, as: asSent?.route.body ?? .object)
-        let caller = try identification.identify(http, method: &method, body: &body)
+        var caller = try identification.identify(http, method: &method, body: &body)
+        caller.address = Address(client)
         try checkAllowed(path, caller)
         let match = method == http.method ? asSent : routes.match(method, path)
-        let viewer = try await viewer(caller, ignoringSession: match?.route.ignoresSession == true)
+        let ignoresSession = match?.route.ignoresSession == true
+        let counted = RateLimits.Counted(method: method, path: path, ignoresSession: ignoresSession)
+        let viewer: Viewer
+        do { viewer = try await self.viewer(caller, ignoringSession: ignoresSession) } catch {
+            // Who invents sessions is counted all the same.
+            try await rateLimits.check([counted], caller, nil, store.database)
+            throw error
+        }
+        try await rateLimits.check([counted], caller, viewer, store.database)
         user = viewer.userId
         guard let match else {
             throw ParseError(nil, "There is no route \(method) /\(path.joined(separator: "/")).", status: 404)

@@ -49,6 +49,17 @@ extension ServerOptions {
         accounts.usersArePrivate = enforcePrivateUsers
         accounts.lowercasesEmail = convertEmailToLowercase
         accounts.lowercasesUsername = convertUsernameToLowercase
+        accounts.useExtendsSessions = extendSessionOnUse
+        if let pattern = passwordPolicy.validatorPattern {
+            accounts.passwords.validator = { pattern.isFound(in: $0) }
+        }
+        if let error = passwordPolicy.validationError { accounts.passwords.validationError = error }
+        accounts.passwords.forbidsUsername = passwordPolicy.doNotAllowUsername
+        accounts.passwords.maximumAge = passwordPolicy.maxPasswordAge.map { $0 * 86_400 }
+        accounts.passwords.history = passwordPolicy.maxPasswordHistory
+        accounts.lockout.threshold = accountLockout.threshold
+        accounts.lockout.duration = accountLockout.duration * 60
+        accounts.lockout.passwordResetUnlocks = accountLockout.unlockOnPasswordReset
         accounts.installations.duplicateAction =
             switch installation.duplicateDeviceTokenAction {
             case .delete: .delete

@@ -62,7 +62,10 @@ final class WorkerServer {
     func reload(_ tls: TLS) throws { try server.reload(tls: tls) }
 
     /// Forgets what no longer has to be remembered. Called now and then, on one worker.
-    func tidy() async throws { try await api.forgetOldRequests() }
+    func tidy() async throws {
+        try await api.forgetOldRequests()
+        if !api.options.rateLimit.isEmpty { _ = try await database.write(RateLimits.forget, []) }
+    }
 
     func drain(atMost patience: UInt64) async {
         server.stopAccepting()
