@@ -22,7 +22,8 @@ extension Accounts {
         LIMIT 1
         """)
     private static let findByEmail = Statement(
-        "SELECT \"objectId\", \"_hashed_password\", \"_rperm\", \"_wperm\", \"_password_changed_at\" FROM \"_User\" WHERE \"email\" = $1::text")
+        "SELECT \"objectId\", \"_hashed_password\", \"_rperm\", \"_wperm\", \"_password_changed_at\" FROM \"_User\" WHERE \"email\" = $1::text"
+    )
     private static let findByBoth = Statement(
         """
         SELECT "objectId", "_hashed_password", "_rperm", "_wperm", "_password_changed_at" FROM "_User"
@@ -91,6 +92,14 @@ extension Accounts {
     public func logIn(_ parameters: JSONObject, in operation: Operation) async throws -> LoggedIn {
         let authenticated = try await authenticate(parameters, in: operation)
         try await checkAge(authenticated)
+        if let authData = parameters["authData"], authData != .null {
+            let own = try await viewer(
+                userId: authenticated.userId, session: nil, installationId: operation.viewer.installationId,
+                in: operation)
+            _ = try await store.update(
+                "_User", objectId: authenticated.userId, JSONObject([("authData", authData)]),
+                in: operation.nested(as: own))
+        }
         return try await logIn(authenticated.userId, .logIn(provider: "password"), in: operation)
     }
 
@@ -192,6 +201,19 @@ extension Accounts {
             }
         }
         return .created(try await store.create("_User", body, in: operation))
+    }
+
+    /// Whose `authData` it is that wants to be challenged.
+    ///
+    /// - Throws: -1 for what is no object, 101 where it is nobody's.
+    public func checkChallenged(_ given: JSON, in operation: Operation) async throws {
+        guard case .object(let providers) = given else { throw ParseError(-1, "authData should be an object.") }
+        for (provider, data) in providers.members where data.object == nil {
+            throw ParseError(-1, "authData.\(provider) should be an object.")
+        }
+        guard case .links(let authData)? = try? AuthData.parse(given, allowsAnonymous: options.allowsAnonymousUsers),
+            try await operation.read(Accounts.findByAnonymousId, [.text(authData.id)]).count > 0
+        else { throw ParseError(101, "User not found.") }
     }
 
     private static let findByAnonymousId = Statement(

@@ -146,9 +146,9 @@ struct UserRules: Sendable {
             ServerColumn("_perishable_token", .null, "text"),
             ServerColumn("_perishable_token_expires_at", .null, "timestamptz"),
         ]
-        guard !write.isNew, options.passwordChangeEndsSessions else { return }
+        guard !write.isNew else { return }
         let userId = write.objectId
-        write.addEffect { try await $0.endSessions(of: userId) }
+        if options.passwordChangeEndsSessions { write.addEffect { try await $0.endSessions(of: userId) } }
         if !write.viewer.isAboveAccess, write.viewer.userId == userId {
             openSession(write, NewSession(userId, .logIn(provider: "password"), write.viewer.installationId, options))
         }

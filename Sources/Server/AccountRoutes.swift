@@ -5,7 +5,9 @@ import Wire
 /// Users and sessions.
 extension API {
     func logIn(_ request: Request) async throws -> Answer {
-        answer(try await accounts.logIn(credentials(request), in: request.operation))
+        let credentials = credentials(request)
+        let links = credentials["authData"]?.object.map { !$0.isEmpty } == true
+        return answer(try await accounts.logIn(credentials, in: request.operation), byAuthData: links)
     }
 
     func logInAs(_ request: Request) async throws -> Answer {
@@ -84,6 +86,7 @@ extension API {
         guard let data = body["challengeData"] else { throw ParseError(-1, "Nothing to challenge.") }
         guard case .object = data else { throw ParseError(-1, "challengeData should be an object.") }
         if names { _ = try await accounts.verifyPassword(body, in: request.operation) }
+        if let given = body["authData"] { try await accounts.checkChallenged(given, in: request.operation) }
         return Answer(json: ["challengeData": [:]])
     }
 }

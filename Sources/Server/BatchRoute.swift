@@ -19,7 +19,8 @@ extension API {
         try await rateLimits.check(
             requests.map { route, request in
                 RateLimits.Counted(
-                    method: request.method, path: request.path, ignoresSession: route.ignoresSession, isPartOfBatch: true)
+                    method: request.method, path: request.path, ignoresSession: route.ignoresSession,
+                    isPartOfBatch: true)
             }, request.caller, request.viewer, store.database)
         if request.body["transaction"] == .bool(true) { return try await transaction(requests, request.operation) }
         var answers: [[UInt8]] = []
@@ -68,7 +69,9 @@ extension API {
 
     /// All or nothing: the first error undoes everything and is the answer.
     private func transaction(_ requests: [(Route, Request)], _ operation: Operation) async throws -> Answer {
-        for (route, request) in requests where !route.isTransactional {
+        // A wrong password counts even where all else is undone, so it can't be a part of what is undone.
+        let countsTries = options.accountLockout.threshold != nil
+        for (route, request) in requests where !route.isTransactional || countsTries && route.ignoresSession {
             throw ParseError(
                 107,
                 "\(request.method) /\(request.path.joined(separator: "/")) cannot be a part of a transaction. "

@@ -182,6 +182,9 @@ final class Node: Sendable {
         }
     }
 
+    /// Has every session looked up again. For tests, which change the database under the server.
+    func forgetViewers() { viewers.forget("*") }
+
     // MARK: for the workers
 
     func makeServer(_ loop: Loop, _ handler: @escaping HTTPServer.Handler) throws -> HTTPServer {

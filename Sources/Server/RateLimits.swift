@@ -35,7 +35,8 @@ struct RateLimits: Sendable {
                 switch segment {
                 case .rest: return segments.count > index
                 case .any: if segments.count <= index { return false }
-                case .text(let text): if segments.count <= index || segments[index].lowercased() != text { return false }
+                case .text(let text):
+                    if segments.count <= index || segments[index].lowercased() != text { return false }
                 }
             }
             return segments.count == path.count

@@ -1,3 +1,4 @@
+import Core
 import Wire
 
 extension RouteTable {
@@ -7,12 +8,20 @@ extension RouteTable {
             + objects("sessions", "_Session") + objects("roles", "_Role") + objects("installations", "_Installation")
             + schemas + hooks + config + jobs + later)
 
+    private static let events = Metrics.shared.counter(
+        "hermes_events_total", help: "Analytics events that clients have sent.")
+
     private static let basics: [Route] = [
         // Each of its parts says for itself whether it writes.
         Route("POST", "batch", writes: false) { try await $0.batch($1) },
         Route("GET", "serverinfo", .master, writes: false, body: .none) { _, _ in ServerInfo.answer },
         Route("POST", "functions/:name", writes: false, body: .fields) { api, request in
             try await api.cloud.function(request.arguments[0], request)
+        },
+        // Analytics: counted, and nothing else is made of them.
+        Route("POST", "events/:name", writes: false) { _, _ in
+            events.add()
+            return .empty
         },
         Route("GET", "aggregate/:class", .master, writes: false) { try await $0.distinct($1.arguments[0], $1) },
     ]
@@ -122,7 +131,6 @@ extension RouteTable {
         + ["requestpasswordreset", "verificationemailrequest", "validate_purchase"].flatMap {
             unserved($0, "This route", .anybody, methods: ["POST"])
         }
-        + unserved("events", "This route", .anybody, depth: 1...2, methods: ["POST"])
 
     private static func unserved(
         _ name: String, _ title: String, _ gate: Route.Gate, depth: ClosedRange<Int> = 1...1,

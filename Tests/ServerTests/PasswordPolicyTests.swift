@@ -1,0 +1,122 @@
+import Core
+import HTTP
+import Options
+import TestSupport
+import Testing
+import Wire
+
+@testable import Server
+
+/// What guards passwords and log-ins beside the hash itself.
+@Suite struct PasswordPolicyTests {
+    @Test func ofManyGuessesAtOnceNoMoreThanTheThresholdAreLookedAt() async throws {
+        try await withServer(nodes: 2) { options in
+            options.accountLockout.threshold = 3
+            options.accountLockout.duration = 5
+        } _: { server in
+            _ = try await server.client.signUp("ana")
+            let replies = await server.loop.concurrently(24) { index in
+                try await server.clients[index % 2].send(
+                    "POST", "/login", ["username": "ana", "password": .string("mala\(index)")])
+            }
+            let texts = try replies.map { try $0.get().json["error"]?.string ?? "" }
+            #expect(texts.filter { $0 == "Invalid username/password." }.count == 3)
+            #expect(texts.filter { $0.hasPrefix("Your account is locked") }.count == 21)
+            let right = try await server.client.send("POST", "/login", ["username": "ana", "password": "secret"])
+            #expect(right.code == 101)
+        }
+    }
+
+    @Test func noTryIsHiddenInATransaction() async throws {
+        try await withServer { options in
+            options.accountLockout.threshold = 2
+        } _: { server in
+            _ = try await server.client.signUp("ana")
+            let logIn: JSON = [
+                "method": "POST", "path": "/parse/login", "body": ["username": "ana", "password": "mala"],
+            ]
+            let hidden = try await server.client.send(
+                "POST", "/batch", ["transaction": true, "requests": [logIn]])
+            #expect(hidden.code == 107)
+            // Beside one another they count like single ones.
+            let batch = try await server.client.send("POST", "/batch", ["requests": [logIn, logIn, logIn]])
+            #expect(
+                batch.array.last?.object?["error"]?.object?["error"]?.string?.hasPrefix("Your account is locked")
+                    == true)
+        }
+    }
+
+    @Test func earlierPasswordsAreRememberedAsHashesOnly() async throws {
+        try await withServer { options in
+            options.passwordPolicy.maxPasswordHistory = 2
+        } _: { server in
+            let ana = try await server.client.signUp("ana")
+            var token = ana.token
+            for (password, code) in [
+                ("secret", 142), ("segunda", nil), ("secret", 142), ("tercera", nil), ("secret", nil),
+            ] {
+                let reply = try await server.client.send(
+                    "PUT", "/users/\(ana.id)", ["password": .string(password)], session: token)
+                #expect(reply.code == code, "\(password)")
+                if let new = reply.sessionToken { token = new }
+            }
+            let rows = try await server.sql.read("SELECT \"_password_history\"::text FROM \"_User\"")
+            let history = rows.string(0, 0)
+            #expect(!history.contains("tercera"))
+            #expect(history.contains("$2b$"))
+        }
+    }
+
+    @Test func aLimitHoldsOnAllNodesAndForBatches() async throws {
+        var limit = ServerOptions.RateLimit()
+        limit.requestPath = "/classes/:class"
+        limit.requestMethods = ["POST"]
+        limit.requestTimeWindow = 600_000
+        limit.requestCount = 4
+        limit.includeInternalRequests = true
+        let limits = [limit]
+        try await withServer(nodes: 2) { options in
+            options.rateLimit = limits
+            options.allowClientClassCreation = true
+        } _: { server in
+            let replies = await server.loop.concurrently(12) { index in
+                try await server.clients[index % 2].send("POST", "/classes/Temas", ["n": 1])
+            }
+            let statuses = try replies.map { try $0.get().status }
+            #expect(statuses.filter { $0 == 201 }.count == 4)
+            #expect(statuses.filter { $0 == 429 }.count == 8)
+            let part: JSON = ["method": "POST", "path": "/parse/classes/Temas", "body": ["n": 2]]
+            let batch = try await server.client.send("POST", "/batch", ["requests": [part]])
+            #expect(batch.summary == "400/100")
+            #expect(batch.header("Retry-After") != nil)
+            // The master key is not counted, and reads are not.
+            let master = try await server.client.send("POST", "/classes/Temas", ["n": 3], master: true)
+            #expect(master.status == 201)
+            let read = try await server.client.send("GET", "/classes/Temas")
+            #expect(read.status == 200)
+            let stored = try await server.all("Temas")
+            #expect(stored.count == 5)
+        }
+    }
+
+    @Test func useInTheSecondHalfOfItsLifeExtendsASession() async throws {
+        try await withServer { options in
+            options.sessionLength = 1000
+            options.extendSessionOnUse = true
+        } _: { server in
+            let ana = try await server.client.signUp("ana")
+            func remaining() async throws -> Int64 {
+                try await server.sql.write(
+                    "SELECT extract(epoch FROM \"expiresAt\" - now())::int8 FROM \"_Session\""
+                ).int(0, 0)
+            }
+            _ = try await server.client.send("GET", "/users/me", session: ana.token)
+            _ = try await server.sql.write("UPDATE \"_Session\" SET \"expiresAt\" = now() + interval '400 seconds'")
+            server.nodes[0].forgetViewers()
+            let used = try await server.client.send("GET", "/users/me", session: ana.token)
+            #expect(used.status == 200)
+            let after = try await remaining()
+            #expect(after > 900)
+        }
+    }
+}
