@@ -16,6 +16,7 @@ public struct AccountOptions: Sendable {
     public var lowercasesUsername = false
     public var passwords = PasswordPolicy()
     public var lockout = LockoutPolicy()
+    public var mail = AccountMailOptions()
     /// A session that is used in the second half of its life begins a new one.
     public var useExtendsSessions = false
     public var installations = InstallationOptions()

@@ -16,17 +16,17 @@ extension Accounts {
     // case.
     private static let findByName = Statement(
         """
-        SELECT "objectId", "_hashed_password", "_rperm", "_wperm", "_password_changed_at" FROM "_User" WHERE "username" = $1::text
+        SELECT "objectId", "_hashed_password", "_rperm", "_wperm", "_password_changed_at", "emailVerified" FROM "_User" WHERE "username" = $1::text
         UNION ALL
-        SELECT "objectId", "_hashed_password", "_rperm", "_wperm", "_password_changed_at" FROM "_User" WHERE "email" = $1::text
+        SELECT "objectId", "_hashed_password", "_rperm", "_wperm", "_password_changed_at", "emailVerified" FROM "_User" WHERE "email" = $1::text
         LIMIT 1
         """)
     private static let findByEmail = Statement(
-        "SELECT \"objectId\", \"_hashed_password\", \"_rperm\", \"_wperm\", \"_password_changed_at\" FROM \"_User\" WHERE \"email\" = $1::text"
+        "SELECT \"objectId\", \"_hashed_password\", \"_rperm\", \"_wperm\", \"_password_changed_at\", \"emailVerified\" FROM \"_User\" WHERE \"email\" = $1::text"
     )
     private static let findByBoth = Statement(
         """
-        SELECT "objectId", "_hashed_password", "_rperm", "_wperm", "_password_changed_at" FROM "_User"
+        SELECT "objectId", "_hashed_password", "_rperm", "_wperm", "_password_changed_at", "emailVerified" FROM "_User"
         WHERE "username" = $1::text AND "email" = $2::text
         """)
 
@@ -60,6 +60,10 @@ extension Accounts {
         guard !isLocked || operation.viewer.isAboveAccess else { throw Accounts.refused }
         let userId = rows.string(0, 0)
         try await forgetAttempts(at: userId)
+        let overlooks = operation.viewer.isMaster && parameters["ignoreEmailVerification"] == true
+        if options.mail.logInNeedsVerification, rows.isNull(0, 5) || !rows.bool(0, 5), !overlooks {
+            throw ParseError.unverifiedEmail
+        }
         return Authenticated(
             userId: userId,
             passwordSince: rows.isNull(0, 4) ? nil : Timestamp(milliseconds: rows.timestampMilliseconds(0, 4)))
@@ -200,7 +204,9 @@ extension Accounts {
                     try await logIn(rows.string(0, 0), .logIn(provider: authData.provider), in: operation))
             }
         }
-        return .created(try await store.create("_User", body, in: operation))
+        let written = try await store.create("_User", body, in: operation)
+        if options.mail.signUpNeedsVerification, operation.viewer.key == .none { throw ParseError.unverifiedEmail }
+        return .created(written)
     }
 
     /// Whose `authData` it is that wants to be challenged.

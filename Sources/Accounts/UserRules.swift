@@ -102,6 +102,7 @@ struct UserRules: Sendable {
         }
         // A hook may set a password too.
         try takePassword(write)
+        try await beginVerification(write)
         setRights(write)
         if let password = write.password { try await setPassword(password, write) }
         if write.isNew { openFirstSession(write) }
@@ -157,6 +158,8 @@ struct UserRules: Sendable {
     /// The master key makes users for others; an installation's id says that it is for itself.
     private func openFirstSession(_ write: Write) {
         guard write.viewer.key == .none || write.viewer.installationId != nil else { return }
+        let isVerified = write.value("emailVerified") == .bool(true)
+        guard isVerified || !options.mail.logInNeedsVerification else { return }
         let provider = write.columns.contains { $0.name == "authData" } ? "anonymous" : "password"
         openSession(
             write, NewSession(write.objectId, .signUp(provider: provider), write.viewer.installationId, options))
@@ -180,6 +183,7 @@ struct UserRules: Sendable {
 }
 
 extension ParseError {
+    static let unverifiedEmail = ParseError(205, "User email is not verified.")
     static let missingUsername = ParseError(200, "bad or missing username")
     static let unsupportedAuthentication = ParseError(252, "This authentication method is unsupported.")
 }

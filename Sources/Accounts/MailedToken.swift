@@ -1,0 +1,89 @@
+import CCrypto
+import Store
+
+/// A token that a mail carries: who holds it has shown that the address is his.
+///
+/// The database holds a random number and the token's digest, `NONCE.DIGEST`: who reads it, or a backup of it, learns no
+/// token. The server makes the same token of the same number again, where a second mail is to carry it too.
+struct MailedToken {
+    enum Purpose: String {
+        case emailVerification
+        case passwordReset
+    }
+
+    /// 40 hexadecimal digits.
+    let text: String
+    /// What the database holds.
+    let stored: String
+
+    /// A new one.
+    init(for purpose: Purpose, of userId: String, secret: [UInt8]) {
+        self.init(purpose, userId, secret, nonce: Random.hexadecimal(16))
+    }
+
+    /// The one that is stored; nil where it was made with another secret.
+    init?(stored: String, for purpose: Purpose, of userId: String, secret: [UInt8]) {
+        guard let nonce = stored.split(separator: ".").first else { return nil }
+        self.init(purpose, userId, secret, nonce: String(nonce))
+        guard self.stored == stored else { return nil }
+    }
+
+    private init(_ purpose: Purpose, _ userId: String, _ secret: [UInt8], nonce: String) {
+        let message = Array("\(purpose.rawValue) \(userId) \(nonce)".utf8)
+        var digest = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
+        var size: UInt32 = 0
+        let result = HMAC(
+            EVP_sha256(), secret, Int32(clamping: secret.count), message, message.count, &digest, &size)
+        precondition(result != nil, "OpenSSL computes no HMAC-SHA256")
+        text = digest.prefix(20).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        stored = "\(nonce).\(MailedToken.digest(text))"
+    }
+
+    /// By which the database finds a token.
+    static func digest(_ text: String) -> String { Digest.sha256(text) }
+}
+
+/// What an account's mails say: the templates' names are the reference's.
+public struct AccountMail: Sendable {
+    public enum Kind: String, Sendable { case verifyEmail, passwordReset }
+
+    public let kind: Kind
+    public let address: String
+    public let userId: String
+    public let username: String
+    /// Where the mail leads, token included.
+    public let link: String
+    /// The language that the client asks for, as sent; nil: the server's.
+    public let language: String?
+}
+
+/// How accounts reach people by mail.
+public struct AccountMailOptions: Sendable {
+    /// Writes the mail to the queue, in the operation's transaction; nil: no mail is configured.
+    public var send: (@Sendable (AccountMail, Operation) async throws -> Void)?
+    /// Where pages lie: `https://example.com/parse/apps/APPID`.
+    public var pagesURL = ""
+    /// What tokens are made with.
+    public var secret: [UInt8] = []
+    /// New addresses are to be verified.
+    public var verifiesAddresses = false
+    /// The mail for it is sent by itself.
+    public var sendsVerification = true
+    /// Who has not verified his address can't log in.
+    public var logInNeedsVerification = false
+    /// A sign-up is answered with 205 until the address is verified.
+    public var signUpNeedsVerification = false
+    /// Seconds that a link to verify holds; nil: always.
+    public var verificationLife: Double?
+    public var verificationIsReused = false
+    /// Whether requests for unknown addresses are answered like any other.
+    public var hidesUnknownAddresses = true
+    /// Seconds that a link for a new password holds; nil: always.
+    public var resetLife: Double?
+    public var resetIsReused = false
+    public var hidesUnknownResets = true
+
+    public init() {}
+
+    func link(_ page: String, _ token: MailedToken) -> String { "\(pagesURL)/\(page)?token=\(token.text)" }
+}
