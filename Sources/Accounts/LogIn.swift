@@ -204,6 +204,13 @@ extension Accounts {
                     try await logIn(rows.string(0, 0), .logIn(provider: authData.provider), in: operation))
             }
         }
+        if body["authData"] == nil || body["authData"] == .null {
+            // Before the body is read as fields: what is wrong with them is told in these words.
+            if let name = body["username"], name != .null, name.string == nil { throw ParseError.missingUsername }
+            if let password = body["password"], password.string == nil, body["username"] != nil {
+                throw ParseError(201, "password is required")
+            }
+        }
         let written = try await store.create("_User", body, in: operation)
         if options.mail.signUpNeedsVerification, operation.viewer.key == .none { throw ParseError.unverifiedEmail }
         return .created(written)

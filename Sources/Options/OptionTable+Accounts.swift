@@ -36,13 +36,13 @@ extension OptionTable {
             "How many earlier passwords may not come again", in: 0...20),
         Option(
             "passwordPolicy.resetTokenValidityDuration", \.passwordPolicy.resetTokenValidityDuration,
-            "Seconds that a link for a new password holds", in: .positive, .notEffective),
+            "Seconds that a link for a new password holds", in: .positive),
         Option(
             "passwordPolicy.resetTokenReuseIfValid", \.passwordPolicy.resetTokenReuseIfValid,
-            "Whether a link that holds is sent again", .notEffective),
+            "Whether a link that holds is sent again"),
         Option(
             "passwordPolicy.resetPasswordSuccessOnInvalidEmail", \.passwordPolicy.resetPasswordSuccessOnInvalidEmail,
-            "Whether a reset for an unknown address is answered like any other", .notEffective),
+            "Whether a reset for an unknown address is answered like any other"),
     ]
 
     static let mail: [Option] = [
@@ -52,30 +52,26 @@ extension OptionTable {
             "email.smtp", \.email.smtp, "The SMTP server, `smtp://[user:password@]host:port` or `smtps://…`",
             .notEffective),
         Option("email.from", \.email.from, "The address that mails come from", .notEffective),
-        Option("verifyUserEmails", \.verifyUserEmails, "Whether mail addresses are verified", .notEffective),
+        Option("verifyUserEmails", \.verifyUserEmails, "Whether mail addresses are verified"),
         Option(
             "preventLoginWithUnverifiedEmail", \.preventLoginWithUnverifiedEmail,
-            "Whether log-in asks for a verified address",
-            .refused(without: "users log in whether their address is verified or not")),
+            "Whether log-in asks for a verified address"),
         Option(
             "preventSignupWithUnverifiedEmail", \.preventSignupWithUnverifiedEmail,
-            "Whether sign-up gives no session before the address is verified",
-            .refused(without: "sign-up gives a session at once")),
+            "Whether sign-up gives no session before the address is verified"),
         Option(
-            "sendUserEmailVerification", \.sendUserEmailVerification, "Whether the mail to verify is sent by itself",
-            .notEffective),
+            "sendUserEmailVerification", \.sendUserEmailVerification, "Whether the mail to verify is sent by itself"),
         Option(
             "emailVerifyTokenValidityDuration", \.emailVerifyTokenValidityDuration,
-            "Seconds that a link to verify holds; none: always", in: .positive, .notEffective),
+            "Seconds that a link to verify holds; none: always", in: .positive),
         Option(
-            "emailVerifyTokenReuseIfValid", \.emailVerifyTokenReuseIfValid, "Whether a link that holds is sent again",
-            .notEffective),
+            "emailVerifyTokenReuseIfValid", \.emailVerifyTokenReuseIfValid, "Whether a link that holds is sent again"),
         Option(
             "emailVerifySuccessOnInvalidEmail", \.emailVerifySuccessOnInvalidEmail,
-            "Whether a request for an unknown address is answered like any other", .notEffective),
+            "Whether a request for an unknown address is answered like any other"),
         Option(later: "pages.enableRouter", Bool.self, default: false, "Whether pages are served: they will be"),
         Option(later: "pages.pagesPath", String.self, "A folder with pages of your own"),
-        Option("pages.pagesEndpoint", \.pages.pagesEndpoint, "The path of the pages beside the API", .notEffective),
+        Option("pages.pagesEndpoint", \.pages.pagesEndpoint, "The path of the pages beside the API"),
         Option(
             "pages.enableLocalization", \.pages.enableLocalization, "Whether pages come in the reader's language",
             .notEffective),
@@ -83,18 +79,15 @@ extension OptionTable {
             "pages.localizationJsonPath", \.pages.localizationJsonPath, "A JSON file with the pages' texts",
             .notEffective),
         Option(
-            "pages.localizationFallbackLocale", \.pages.localizationFallbackLocale, "The language where none fits",
-            .notEffective),
+            "pages.localizationFallbackLocale", \.pages.localizationFallbackLocale, "The language where none fits"),
         Option("pages.placeholders", \.pages.placeholders, "Texts for the pages, by name", .notEffective),
         Option(
-            "pages.forceRedirect", \.pages.forceRedirect, "Whether pages are always answered with a redirect",
-            .notEffective),
+            "pages.forceRedirect", \.pages.forceRedirect, "Whether pages are always answered with a redirect"),
         Option(
             "pages.encodePageParamHeaders", \.pages.encodePageParamHeaders,
-            "Whether the pages' parameters are URI-encoded in headers", .notEffective),
+            "Whether the pages' parameters are URI-encoded in headers"),
         Option(
-            "pages.customUrls", \.pages.customUrls, "URLs to go to in the place of a page, by the page's name",
-            .notEffective),
+            "pages.customUrls", \.pages.customUrls, "URLs to go to in the place of a page, by the page's name"),
     ]
 
     static let files: [Option] = [

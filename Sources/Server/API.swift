@@ -17,6 +17,7 @@ final class API {
     let errors: ErrorAnswer
     private let identification: Identification
     let rateLimits: RateLimits
+    private let pages: PageRoutes
     private let cors: CORS
     private(set) lazy var cloud = CloudDispatch(self, registry, timeLimit: options.cloudTimeLimit)
     private let registry: CloudRegistry
@@ -37,6 +38,7 @@ final class API {
         self.globalConfig = globalConfig
         identification = Identification(options: options)
         rateLimits = RateLimits(options.rateLimit)
+        pages = PageRoutes(options: options, accounts: accounts)
         cors = CORS(options)
     }
 
@@ -81,6 +83,7 @@ final class API {
         if http.method == "OPTIONS" { return Answer(body: []) }
         cloud.refresh()
         if path.first?.lowercased() == "health" { return Answer(json: ["status": "ok"]) }
+        if let page = try await pages.answer(http, path, client: client) { return page }
         // Identify.
         var method = http.method == "HEAD" ? "GET" : http.method
         let asSent = routes.match(method, path)
@@ -108,6 +111,7 @@ final class API {
         var info = RequestInfo()
         info.id = http.id
         info.address = client
+        info.language = http.header("Accept-Language")
         if !cloud.code.isEmpty { info.headers = CloudDispatch.headers(http) }
         var request = Request(
             method: method, path: path, arguments: match.arguments, parameters: parameters, body: body, caller: caller,

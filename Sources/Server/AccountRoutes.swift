@@ -18,6 +18,16 @@ extension API {
         answer(try await accounts.verifyPassword(credentials(request), in: request.operation))
     }
 
+    func requestPasswordReset(_ request: Request) async throws -> Answer {
+        try await accounts.requestPasswordReset(request.body, in: request.operation)
+        return .empty
+    }
+
+    func requestVerification(_ request: Request) async throws -> Answer {
+        try await accounts.requestVerification(request.body, in: request.operation)
+        return .empty
+    }
+
     func logOut(_ request: Request) async throws -> Answer {
         try await accounts.logOut(request.operation)
         return .empty
@@ -31,6 +41,11 @@ extension API {
     private func credentials(_ request: Request) -> JSONObject {
         var credentials = request.body
         for (name, value) in request.parameters where credentials[name] == nil { credentials[name] = value }
+        // `username[$ne]=x` asks for an object, as clients of the reference may; no credential is one.
+        for (name, _) in request.parameters {
+            guard let bracket = name.firstIndex(of: "["), credentials[String(name[..<bracket])] == nil else { continue }
+            credentials[String(name[..<bracket])] = .object(JSONObject())
+        }
         return credentials
     }
 

@@ -57,6 +57,19 @@ extension ServerOptions {
         accounts.passwords.forbidsUsername = passwordPolicy.doNotAllowUsername
         accounts.passwords.maximumAge = passwordPolicy.maxPasswordAge.map { $0 * 86_400 }
         accounts.passwords.history = passwordPolicy.maxPasswordHistory
+        accounts.mail.pagesURL = pagesURL
+        accounts.mail.secret = Array(Digest.sha256("mailed tokens \(masterKey ?? "")").utf8)
+        accounts.mail.verifiesAddresses = verifyUserEmails
+        accounts.mail.sendsVerification = sendUserEmailVerification
+        accounts.mail.logInNeedsVerification = verifyUserEmails && preventLoginWithUnverifiedEmail
+        accounts.mail.signUpNeedsVerification =
+            verifyUserEmails && preventLoginWithUnverifiedEmail && preventSignupWithUnverifiedEmail
+        accounts.mail.verificationLife = emailVerifyTokenValidityDuration
+        accounts.mail.verificationIsReused = emailVerifyTokenReuseIfValid
+        accounts.mail.hidesUnknownAddresses = emailVerifySuccessOnInvalidEmail
+        accounts.mail.resetLife = passwordPolicy.resetTokenValidityDuration
+        accounts.mail.resetIsReused = passwordPolicy.resetTokenReuseIfValid
+        accounts.mail.hidesUnknownResets = passwordPolicy.resetPasswordSuccessOnInvalidEmail
         accounts.lockout.threshold = accountLockout.threshold
         accounts.lockout.duration = accountLockout.duration * 60
         accounts.lockout.passwordResetUnlocks = accountLockout.unlockOnPasswordReset

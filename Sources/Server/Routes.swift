@@ -55,6 +55,8 @@ extension RouteTable {
         Route("GET", "verifypassword", writes: false) { try await $0.verifyPassword($1) },
         Route("POST", "verifypassword", writes: false) { try await $0.verifyPassword($1) },
         Route("POST", "logout", writes: true, isTransactional: true) { try await $0.logOut($1) },
+        Route("POST", "requestpasswordreset", writes: true) { try await $0.requestPasswordReset($1) },
+        Route("POST", "verificationemailrequest", writes: true) { try await $0.requestVerification($1) },
         Route("POST", "challenge", writes: false) { try await $0.challenge($1) },
         Route("POST", "upgradetorevocablesession", writes: true, isTransactional: true) {
             try await $0.upgradeSession($1)
@@ -128,9 +130,7 @@ extension RouteTable {
         unserved("push", "Push", .master) + unserved("push_audiences", "Push", .master, depth: 1...2)
         + unserved("scriptlog", "This route", .master) + unserved("security", "This route", .master)
         + unserved("files", "Files", .anybody, depth: 1...4, body: .stream)
-        + ["requestpasswordreset", "verificationemailrequest", "validate_purchase"].flatMap {
-            unserved($0, "This route", .anybody, methods: ["POST"])
-        }
+        + unserved("validate_purchase", "This route", .anybody, methods: ["POST"])
 
     private static func unserved(
         _ name: String, _ title: String, _ gate: Route.Gate, depth: ClosedRange<Int> = 1...1,
