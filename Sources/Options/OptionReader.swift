@@ -138,6 +138,18 @@ extension ServerOptions {
         if (tlsCertificate == nil) != (tlsKey == nil) {
             throw OptionFault("the options \"tlsCertificate\" and \"tlsKey\" must be set together")
         }
+        // Who believes to be protected and is not must know before the first request.
+        let standing = [
+            ("preventSignupWithUnverifiedEmail", preventSignupWithUnverifiedEmail),
+            ("preventLoginWithUnverifiedEmail", preventLoginWithUnverifiedEmail),
+            ("verifyUserEmails", verifyUserEmails),
+        ]
+        for (one, other) in zip(standing, standing.dropFirst()) where one.1 && !other.1 {
+            throw OptionFault("the option \"\(one.0)\" needs \"\(other.0)\"")
+        }
+        if verifyUserEmails, sendUserEmailVerification, email.smtp == nil || email.from == nil {
+            throw OptionFault("the option \"verifyUserEmails\" needs \"email.smtp\" and \"email.from\": it sends mails")
+        }
         if emailVerifyTokenReuseIfValid, emailVerifyTokenValidityDuration == nil {
             throw OptionFault("the option \"emailVerifyTokenReuseIfValid\" needs \"emailVerifyTokenValidityDuration\"")
         }

@@ -53,7 +53,8 @@ struct PageRoutes {
             }
             self.values = values
             locale = Call.locale(values["locale"]?.string ?? http.header("X-Parse-Page-Param-Locale"))
-            let fallback = Page.Language(rawValue: String(options.pages.localizationFallbackLocale.prefix(2))) ?? .english
+            let fallback =
+                Page.Language(rawValue: String(options.pages.localizationFallbackLocale.prefix(2))) ?? .english
             language = Page.Language(asked: locale ?? http.header("Accept-Language"), fallback: fallback)
             wantsJSON = http.header("X-Requested-With") != nil
         }

@@ -74,8 +74,8 @@ import Wire
     }
 
     @Test func aKnownOptionWithoutEffectIsNamed() throws {
-        let options = try options(#"{"scheduledPush": true, "pages": {"forceRedirect": true}, "port": 1}"#)
-        #expect(options.notEffective == ["scheduledPush", "pages.forceRedirect"])
+        let options = try options(#"{"scheduledPush": true, "pages": {"enableLocalization": true}, "port": 1}"#)
+        #expect(options.notEffective == ["scheduledPush", "pages.enableLocalization"])
     }
 
     @Test func aDefaultThatIsToldIsNotWorthAWarning() throws {
@@ -86,18 +86,22 @@ import Wire
     }
 
     /// Who believes to be protected and is not must know before the first request.
-    @Test(
-        arguments: [
-            #"{"rateLimit": [{"requestPath": "/login", "requestTimeWindow": 1000, "requestCount": 3}]}"#,
-            #"{"accountLockout": {"threshold": 3, "duration": 5}}"#,
-            #"{"passwordPolicy": {"validatorPattern": "^.{8,}$"}}"#,
-            #"{"passwordPolicy": {"doNotAllowUsername": true}}"#, #"{"passwordPolicy": {"maxPasswordAge": 90}}"#,
-            #"{"passwordPolicy": {"maxPasswordHistory": 3}}"#, #"{"preventLoginWithUnverifiedEmail": true}"#,
-            #"{"preventSignupWithUnverifiedEmail": true}"#, #"{"encryptionKey": "k"}"#,
-        ])
-    func anOptionThatProtectsAndDoesNothingRefusesTheStart(_ json: String) {
+    @Test func anOptionThatProtectsAndDoesNothingRefusesTheStart() {
+        let json = #"{"encryptionKey": "k"}"#
         #expect(fault(json)?.contains("protects, but does nothing") == true)
         #expect(fault(json)?.contains("take it out: ") == true)
+    }
+
+    /// These protect only together with what they stand on.
+    @Test(
+        arguments: [
+            (#"{"preventLoginWithUnverifiedEmail": true}"#, "verifyUserEmails"),
+            (#"{"preventSignupWithUnverifiedEmail": true}"#, "preventLoginWithUnverifiedEmail"),
+            (#"{"verifyUserEmails": true}"#, "email.smtp"),
+            (#"{"rateLimit": [{"requestPath": "/login", "requestCount": 3}]}"#, "requestTimeWindow"),
+        ])
+    func whatStandsOnAnotherOptionAsksForIt(_ json: String, _ missing: String) {
+        #expect(fault(json)?.contains(missing) == true)
     }
 
     @Test func theLastWordOnSuchAnOptionCounts() throws {
@@ -105,7 +109,7 @@ import Wire
         let options = try ServerOptions(
             file: file, flags: [("prevent-login-with-unverified-email", "false"), ("scheduled-push", "false")])
         #expect(options.notEffective.isEmpty)
-        #expect(throws: OptionFault.self) { try ServerOptions(environment: ["HERMES_ACCOUNT_LOCKOUT_THRESHOLD": "3"]) }
+        #expect(throws: OptionFault.self) { try ServerOptions(environment: ["HERMES_VERIFY_USER_EMAILS": "true"]) }
     }
 
     @Test func usersSeeTheirOwnAddressUnlessToldOtherwise() throws {
