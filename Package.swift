@@ -56,7 +56,10 @@ let package = Package(
         room("Jobs", ["Core", "Dates", "Postgres", "Wire", "Schema", "Store"]),
         room(
             "Server",
-            ["Core", "Dates", "Postgres", "HTTP", "Wire", "Options", "Schema", "Store", "Accounts", "Cloud", "Jobs", "CCrypto"]),
+            [
+                "Core", "Dates", "Postgres", "HTTP", "Wire", "Options", "Schema", "Store", "Accounts", "Cloud", "Jobs",
+                "CCrypto",
+            ]),
         .executableTarget(
             name: "hermes", dependencies: ["Core", "Postgres", "Wire", "Options", "Schema", "Jobs", "Server"],
             path: "Sources/hermes", swiftSettings: rules),
