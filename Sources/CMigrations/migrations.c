@@ -46,6 +46,10 @@ static const char sql_0010[] = {
 #embed "../../sql/0010_mailed_tokens.sql" suffix(, 0)
 };
 
+static const char sql_0011[] = {
+#embed "../../sql/0011_session_ends.sql" suffix(, 0)
+};
+
 static const struct hermes_migration migrations[] = {
     {1, "catalogue", sql_0001, sizeof(sql_0001) - 1},
     {2, "operators", sql_0002, sizeof(sql_0002) - 1},
@@ -57,6 +61,7 @@ static const struct hermes_migration migrations[] = {
     {8, "hooks", sql_0008, sizeof(sql_0008) - 1},
     {9, "rate_limits", sql_0009, sizeof(sql_0009) - 1},
     {10, "mailed_tokens", sql_0010, sizeof(sql_0010) - 1},
+    {11, "session_ends", sql_0011, sizeof(sql_0011) - 1},
 };
 
 const struct hermes_migration *hermes_migration_at(size_t index) {

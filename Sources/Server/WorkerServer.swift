@@ -53,6 +53,8 @@ final class WorkerServer {
     func runJobs() {
         let runner = JobRunner(store: api.store, options: api.options.jobOptions)
         runner.register(api.jobKind)
+        runner.register(SessionTidying.kind(api.store))
+        runner.schedule(SessionTidying.schedule)
         let api = api
         runner.scheduleAll { try await api.dueSchedules() }
         runner.start()

@@ -57,6 +57,23 @@ extension Store {
     /// Objects that a purge deletes with one statement.
     private static let purgeStep = 5_000
 
+    /// Deletes the objects of a class whose date lies before `end`: a rule of the server's own, which asks no hook. In
+    /// steps, like a purge.
+    ///
+    /// - Returns: how many there were.
+    public func deleteByRule(_ className: String, where field: String, before end: Timestamp) async throws -> Int {
+        let operation = operation(as: .master)
+        guard let table = try await operation.schema()[className] else { return 0 }
+        let plan = WriteSQL(table: table, access: access(.master)).purge(Store.purgeStep, past: (field, end))
+        var count = 0
+        while true {
+            let deleted = try await operation.write(plan.statement, plan.parameters).count
+            count += deleted
+            guard deleted == Store.purgeStep else { return count }
+            try Task.checkCancellation()
+        }
+    }
+
     /// `DELETE /purge/:class`: all objects of a class; the class stays. In steps, each committed by itself: a large
     /// class takes longer than one statement may.
     public func purge(_ className: String, in operation: Operation) async throws {

@@ -131,12 +131,15 @@ struct WriteSQL {
         return Rendered(with(delete, joinsOfDeleted))
     }
 
-    /// Deletes the next `count` objects of the class, whichever they are; answers their ids.
-    func purge(_ count: Int) -> Rendered {
+    /// Deletes the next `count` objects of the class, whichever they are, or those whose date is past; answers their ids.
+    func purge(_ count: Int, past date: (field: String, end: Timestamp)? = nil) -> Rendered {
         let target = access.table(table, "t")
+        let isPast: SQL = date.map { " WHERE \(name: $0.field) < \(SQL.date($0.end))" } ?? ""
+        let order: SQL = date.map { "\(name: $0.field)" } ?? "\"objectId\""
         let delete: SQL = """
             DELETE FROM \(target.source) WHERE t."objectId" IN (\
-            SELECT "objectId" FROM \(name: table.name) ORDER BY "objectId" LIMIT \(number: count)) RETURNING t."objectId"
+            SELECT "objectId" FROM \(name: table.name)\(isPast) ORDER BY \(order) LIMIT \(number: count) \
+            FOR UPDATE SKIP LOCKED) RETURNING t."objectId"
             """
         return Rendered(with(delete, joinsOfDeleted))
     }

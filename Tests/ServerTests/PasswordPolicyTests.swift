@@ -1,5 +1,6 @@
 import Core
 import HTTP
+import Jobs
 import Options
 import TestSupport
 import Testing
@@ -96,6 +97,23 @@ import Wire
             #expect(read.status == 200)
             let stored = try await server.all("Temas")
             #expect(stored.count == 5)
+        }
+    }
+
+    @Test func sessionsThatHaveEndedAreDeletedByAJob() async throws {
+        try await withServer { server in
+            let ana = try await server.client.signUp("ana")
+            let eva = try await server.client.signUp("eva")
+            _ = try await server.sql.write(
+                "UPDATE \"_Session\" SET \"expiresAt\" = now() - interval '1 second' WHERE \"user\" = $1",
+                [.text(eva.id)])
+            try await JobQueue.enqueue(NewJob(SessionTidying.name), in: server.sql)
+            let isGone = try await eventually(server.loop) {
+                try await server.sql.write("SELECT count(*) FROM \"_Session\"").int(0, 0) == 1
+            }
+            #expect(isGone)
+            let standing = try await server.client.send("GET", "/users/me", session: ana.token)
+            #expect(standing.status == 200)
         }
     }
 
