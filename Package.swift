@@ -25,7 +25,11 @@ func tests(_ name: String, _ dependencies: [Target.Dependency], resources: [Reso
 
 let package = Package(
     name: "hermes",
-    products: [.executable(name: "hermes", targets: ["hermes"])],
+    products: [
+        .executable(name: "hermes", targets: ["hermes"]),
+        // What applications are written with
+        .library(name: "Hermes", targets: ["Hermes"]),
+    ],
     targets: [
         // C libraries
         .target(name: "CLinux", path: "Sources/CLinux"),
@@ -60,6 +64,7 @@ let package = Package(
                 "Core", "Dates", "Postgres", "HTTP", "Wire", "Options", "Schema", "Store", "Accounts", "Cloud", "Jobs",
                 "CCrypto",
             ]),
+        room("Hermes", ["Core", "HTTP", "Wire", "Options", "Cloud", "Jobs", "Server"]),
         .executableTarget(
             name: "hermes", dependencies: ["Core", "Postgres", "Wire", "Options", "Schema", "Jobs", "Server"],
             path: "Sources/hermes", swiftSettings: rules),
@@ -87,6 +92,7 @@ let package = Package(
                 "Core", "Postgres", "HTTP", "Wire", "Options", "Schema", "Store", "Accounts", "Cloud", "Jobs", "Server",
                 "TestSupport",
             ]),
+        tests("HermesTests", ["Core", "HTTP", "Hermes", "TestSupport"]),
     ],
     cxxLanguageStandard: .cxx17
 )

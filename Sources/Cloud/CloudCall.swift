@@ -15,6 +15,11 @@ public struct CloudCall: Sendable {
     public var changes: JSONObject?
     /// The token of the session that asks; nil for whoever has none.
     public let sessionToken: String?
+    /// Whose session that is, and the names of the roles that this user has.
+    public var userId: String?
+    public var roles: [String] = []
+    /// The request's, as lines of the log have it; empty for what the server does by itself.
+    public var requestId = ""
     /// The way back: what the code reads and writes.
     public let caller: any CloudCaller
     /// Of a job: keeps a line about how far it is.
@@ -60,6 +65,23 @@ public protocol CloudCaller: Sendable {
     /// Answers what a client would get for the request.
     /// - Throws: `ParseError` for what a client would get as an error.
     func send(_ request: CloudRequest) async throws -> CloudResponse
+
+    /// Runs `body` with a caller whose requests are one transaction: kept when it returns, undone when it throws.
+    ///
+    /// Within a transaction it is a part of that one, undone alone when it throws. Otherwise a transaction that loses
+    /// a race runs `body` again from its start: it must bear that. `body` runs on Swift's own threads.
+    func transaction<Result: Sendable>(
+        _ body: @escaping @Sendable (any CloudCaller) async throws -> Result
+    ) async throws -> Result
+}
+
+extension CloudCaller {
+    /// Whoever stands in for a server has no transactions.
+    public func transaction<Result: Sendable>(
+        _ body: @escaping @Sendable (any CloudCaller) async throws -> Result
+    ) async throws -> Result {
+        throw ParseError(108, "There are no transactions here.")
+    }
 }
 
 public struct CloudRequest: Sendable {

@@ -10,6 +10,8 @@ public struct CloudHandler: Sendable {
     public var needsUser = true
     /// Seconds that a call may take; nil: as the server's options say.
     public var timeLimit: Double?
+    /// Of a function: what its provider says of it, for whoever lists them.
+    public var description = JSONObject()
     /// Runs wherever its provider runs code, never on a worker; ends soon after its task is cancelled.
     ///
     /// It throws a `ParseError` for the client; whoever provides it turns every other fault into one (141).
@@ -26,6 +28,16 @@ public struct CloudCode: Sendable {
     public var triggers: [Trigger: [CloudHandler]] = [:]
     public var functions: [String: CloudHandler] = [:]
     public var jobs: [String: CloudHandler] = [:]
+    /// When jobs are to run by themselves, by the names of jobs.
+    public var schedules: [String: CloudSchedule] = [:]
 
     public init() {}
+}
+
+/// When a job is to run again and again; one run at a time, on one node.
+public enum CloudSchedule: Sendable, Equatable {
+    /// Five fields as in crontab(5), read by the clocks of a time zone such as `Europe/Madrid`.
+    case cron(String, timeZone: String)
+    /// So many minutes from one start to the next, counted from 1970: every 15 is at :00, :15, :30 and :45.
+    case minutes(Int)
 }

@@ -37,7 +37,10 @@ extension CloudCode {
         for part in parts {
             merged.triggers.merge(part.triggers) { $0 + $1 }
             merged.functions.merge(part.functions) { first, _ in first }
-            merged.jobs.merge(part.jobs) { first, _ in first }
+            for (name, job) in part.jobs where merged.jobs[name] == nil {
+                merged.jobs[name] = job
+                merged.schedules[name] = part.schedules[name]
+            }
         }
         return merged
     }

@@ -62,8 +62,8 @@ public final class Transaction {
             } else if isOpen, !Task.isCancelled {
                 // What is pending belongs to savepoints within this one, which end with it.
                 pending = []
+                // That a race was lost stays known: where the body gives up for it, it is worth running again.
                 _ = try await perform(Command(prefix: ["ROLLBACK TO \(name)", "RELEASE \(name)"], nil))
-                lostRace = false
             }
             throw error
         }

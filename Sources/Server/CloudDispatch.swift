@@ -106,11 +106,15 @@ final class CloudDispatch {
     ) async throws -> CloudAnswer {
         guard let caller = OperationCaller(api, operation) else { throw CancellationError() }
         defer { caller.end() }
-        let call = CloudCall(
+        var call = CloudCall(
             payload: payload, changes: changes, sessionToken: operation.viewer.session?.token, caller: caller)
+        call.userId = operation.viewer.userId
+        call.roles = operation.viewer.roles
+        call.requestId = operation.request.id
+        let asked = call
         let limit = handler.timeLimit ?? timeLimit
         do {
-            let answer = try await run(handler, call, atMost: limit)
+            let answer = try await run(handler, asked, atMost: limit)
             if let context = answer.context { operation.context = context }
             return answer
         } catch let error as ParseError {
@@ -138,7 +142,7 @@ final class CloudDispatch {
     func run(
         _ handler: CloudHandler, _ call: CloudCall, atMost limit: Double
     ) async throws -> CloudAnswer {
-        let outcome = CloudOutcome()
+        let outcome = CloudOutcome<CloudAnswer>()
         let task = Task.detached { await outcome.run { try await handler.run(call) } }
         let timer = api.store.database.loop.schedule(after: UInt64(limit * 1e9)) {
             outcome.waiter.resume(throwing: TimeIsUp())
@@ -168,6 +172,16 @@ final class CloudDispatch {
         var http = Answer(status: answer.status ?? 200, json: .object(result))
         http.headers += answer.headers.map { ($0.name, $0.value) }
         return http
+    }
+
+    /// What the functions are called, and what their providers say of them; in the order of their names.
+    func listFunctions() -> Answer {
+        let functions = code.functions.sorted { $0.key < $1.key }.map { name, handler in
+            var description = JSONObject([("functionName", .string(name))])
+            for (key, value) in handler.description.members { description[key] = value }
+            return JSON.object(description)
+        }
+        return Answer(json: ["results": .array(functions)])
     }
 
     // MARK: payloads
@@ -328,19 +342,19 @@ final class CloudDispatch {
     }
 }
 
-/// What became of a handler's run.
-private final class CloudOutcome: Sendable {
+/// What became of code that runs off the worker.
+final class CloudOutcome<Success: Sendable>: Sendable {
     let waiter = Waiter()
-    private let result = Mutex<Result<CloudAnswer, any Error>?>(nil)
+    private let result = Mutex<Result<Success, any Error>?>(nil)
 
-    func run(_ body: () async throws -> CloudAnswer) async {
-        let outcome: Result<CloudAnswer, any Error>
+    func run(_ body: () async throws -> Success) async {
+        let outcome: Result<Success, any Error>
         do { outcome = .success(try await body()) } catch { outcome = .failure(error) }
         result.withLock { $0 = outcome }
         waiter.resume()
     }
 
-    func take() throws -> CloudAnswer {
+    func take() throws -> Success {
         guard let outcome = result.withLock({ $0 }) else { throw CancellationError() }
         return try outcome.get()
     }

@@ -29,6 +29,37 @@ final class OperationCaller: CloudCaller, @unchecked Sendable {
         try await worker.run { _, _ in try await self.serve(request) }
     }
 
+    func transaction<Result: Sendable>(
+        _ body: @escaping @Sendable (any CloudCaller) async throws -> Result
+    ) async throws -> Result {
+        try await worker.run { _, _ in try await self.inTransaction(body) }
+    }
+
+    private func inTransaction<Result: Sendable>(
+        _ body: @escaping @Sendable (any CloudCaller) async throws -> Result
+    ) async throws -> Result {
+        let outer = hasEnded ? operation.afterwards() : operation
+        guard outer.isInTransaction else { return try await outer.inTransaction { try await self.run(body, in: $0) } }
+        try await takeTurn()
+        defer { endTurn() }
+        return try await outer.savepoint { try await run(body, in: outer) }
+    }
+
+    /// Runs `body` off the worker, with a caller of its own.
+    private func run<Result: Sendable>(
+        _ body: @escaping @Sendable (any CloudCaller) async throws -> Result, in operation: Operation
+    ) async throws -> Result {
+        guard let caller = OperationCaller(api, operation) else { throw CancellationError() }
+        defer { caller.end() }
+        let outcome = CloudOutcome<Result>()
+        let task = Task.detached { await outcome.run { try await body(caller) } }
+        do { try await outcome.waiter.wait() } catch {
+            task.cancel()
+            throw error
+        }
+        return try outcome.take()
+    }
+
     /// The code has ended. What it left behind may go on, outside of the transaction.
     func end() { hasEnded = true }
 

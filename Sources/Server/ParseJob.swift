@@ -153,11 +153,38 @@ extension API {
 
     // MARK: schedules
 
-    /// The schedules of `_JobSchedule` whose job this node has.
+    /// The schedules of this node's jobs: those that the code has itself, and those of `_JobSchedule`.
     func dueSchedules() async throws -> [JobSchedule] {
         cloud.refresh()
         guard !cloud.code.jobs.isEmpty else { return [] }
-        return try await readSchedules(in: store.operation(as: .master)).compactMap { object in
+        return try await ownSchedules + storedSchedules()
+    }
+
+    private var ownSchedules: [JobSchedule] {
+        cloud.code.schedules.compactMap { job, schedule in
+            let name = "code:\(job)"
+            let next: (Int64) -> Int64?
+            switch schedule {
+            case .cron(let text, let zoneName):
+                guard let cron = try? Cron(text), let zone = CivilZone(zoneName) else {
+                    Log.shared.error(
+                        "a job's schedule cannot be read",
+                        ["job": .text(job), "cron": .text(text), "zone": .text(zoneName)])
+                    return nil
+                }
+                next = { cron.next(after: $0, in: zone) }
+            case .minutes(let minutes):
+                let step = Int64(max(1, minutes)) * 60_000
+                next = { ($0 / step + 1) * step }
+            }
+            return JobSchedule(name: name, definition: "\(schedule)", next: next) { operation in
+                try await self.enqueueJob(job, JSONObject(), schedule: name, in: operation)
+            }
+        }
+    }
+
+    private func storedSchedules() async throws -> [JobSchedule] {
+        try await readSchedules(in: store.operation(as: .master)).compactMap { object in
             guard let id = object["objectId"]?.string, let job = object["jobName"]?.string, cloud.code.jobs[job] != nil,
                 // Whoever writes past /cloud_code may write what makes no sense.
                 let times = try? ScheduleTimes(object)

@@ -18,6 +18,7 @@ extension RouteTable {
         Route("POST", "functions/:name", writes: false, body: .fields) { api, request in
             try await api.cloud.function(request.arguments[0], request)
         },
+        Route("GET", "functions", .master, writes: false) { api, _ in api.cloud.listFunctions() },
         // Analytics: counted, and nothing else is made of them.
         Route("POST", "events/:name", writes: false) { _, _ in
             events.add()

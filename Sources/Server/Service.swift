@@ -1,3 +1,4 @@
+import Cloud
 import Core
 import Glibc
 import HTTP
@@ -9,9 +10,46 @@ import Schema
 public enum Service {
     /// Serves until SIGTERM or SIGINT, then drains: requests that run are finished, at most `drainTimeout` long.
     ///
-    /// - Parameter ready: called with the port once connections are accepted.
+    /// - Parameters:
+    ///   - code: what the program that calls this adds to the server.
+    ///   - ready: called with the port once connections are accepted.
     /// - Throws: what keeps the server from starting, as a sentence for who started it.
-    public static func run(_ options: ServerOptions, ready: @escaping @Sendable (Int) -> Void = { _ in }) async throws {
+    public static func run(
+        _ options: ServerOptions, code: CloudCode = CloudCode(), ready: @escaping @Sendable (Int) -> Void = { _ in }
+    ) async throws {
+        let running = try await start(options, code: code)
+        Console.say(running.banner)
+        ServiceManager.tell(.ready)
+        ready(running.port)
+        await running.waitForEnd()
+        ServiceManager.tell(.stopping)
+        Log.shared.info("draining: no new connections; requests that run are finished")
+        await running.stop()
+    }
+
+    /// A server that serves.
+    public struct Running: Sendable {
+        /// What to tell who started it.
+        public let banner: String
+        fileprivate let node: Node
+        fileprivate let cluster: PrivateCluster?
+        public var port: Int { node.port }
+
+        /// Waits for SIGTERM or SIGINT.
+        public func waitForEnd() async { await node.waitForEnd() }
+
+        /// Finishes the requests that run, at most `drainTimeout` long, and ends.
+        public func stop() async {
+            await node.drain()
+            cluster?.stop()
+            Log.shared.flush()
+        }
+    }
+
+    /// Starts a server, and answers once it accepts connections.
+    ///
+    /// - Throws: what keeps it from starting, as a sentence for who started it.
+    public static func start(_ options: ServerOptions, code: CloudCode = CloudCode()) async throws -> Running {
         SignalSource.ignoreBrokenPipes()
         Log.shared.configure(
             level: Log.Level(options.logLevel), format: options.logFormat == .json ? .json : .text)
@@ -37,19 +75,19 @@ public enum Service {
             try started.createDatabase(PrivateDatabase.name)
             conninfo = started.conninfo(database: PrivateDatabase.name)
         }
-        defer { cluster?.stop() }
-        let database = try await options.databaseConfiguration(conninfo).fitted(workers: workers)
-        let node = try Node(options: options, database: database, workers: workers)
-        let version = try await node.migrate()
-        try await node.start()
-        Console.say(Banner.text(options, port: node.port, workers: workers, database: version))
-        ServiceManager.tell(.ready)
-        ready(node.port)
-        await node.waitForEnd()
-        ServiceManager.tell(.stopping)
-        Log.shared.info("draining: no new connections; requests that run are finished")
-        await node.drain()
-        Log.shared.flush()
+        do {
+            let database = try await options.databaseConfiguration(conninfo).fitted(workers: workers)
+            let registry = CloudRegistry()
+            registry.set(code, of: .swift)
+            let node = try Node(options: options, database: database, workers: workers, cloud: registry)
+            let version = try await node.migrate()
+            try await node.start()
+            let banner = Banner.text(options, port: node.port, workers: workers, database: version)
+            return Running(banner: banner, node: node, cluster: cluster)
+        } catch {
+            cluster?.stop()
+            throw error
+        }
     }
 }
 

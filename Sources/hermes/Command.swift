@@ -8,8 +8,7 @@ struct Command {
     enum Verb: String { case serve, doctor, jobs, options, version, help }
 
     let verb: Verb
-    private var configuration: String?
-    private var flags: [(name: String, value: String)] = []
+    private var arguments = ServerArguments()
     private var wantsMarkdown = false
     private var jobs = JobsCommand()
 
@@ -25,36 +24,16 @@ struct Command {
             }
             verb = rest.contains("--help") ? .help : known
         }
-        guard [.serve, .doctor, .jobs, .options].contains(verb) else { return }
         while let argument = rest.popFirst() {
-            if verb == .jobs, !argument.hasPrefix("-") {
-                jobs.words.append(argument)
-                continue
-            }
-            guard argument.hasPrefix("--"), argument.count > 2 else {
-                throw OptionFault("\"\(argument)\" was not expected; `hermes help` shows what can be told")
-            }
-            let parts = argument.dropFirst(2).split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            let name = String(parts[0])
-            if verb == .options {
-                guard name == "markdown" else {
-                    throw OptionFault("unknown flag --\(name); --markdown is the only one")
+            switch verb {
+            case .options:
+                guard argument == "--markdown" else {
+                    throw OptionFault("unknown flag \(argument); --markdown is the only one")
                 }
                 wantsMarkdown = true
-                continue
-            }
-            let isJobsFlag = verb == .jobs && JobsCommand.flags.contains(name)
-            let isSwitch =
-                isJobsFlag ? name == "json" : name == "config" ? false : try ServerOptions.isSwitch(flag: name)
-            var value = parts.count == 2 ? String(parts[1]) : nil
-            if value == nil, !isSwitch || rest.first == "true" || rest.first == "false" { value = rest.popFirst() }
-            guard value != nil || isSwitch else { throw OptionFault("--\(name) needs a value") }
-            if isJobsFlag {
-                jobs.told[name] = value ?? "true"
-            } else if name == "config" {
-                configuration = value
-            } else {
-                flags.append((name, value ?? ""))
+            case .jobs where try jobs.take(argument, &rest): continue
+            case .serve, .doctor, .jobs: try self.arguments.take(argument, &rest)
+            case .version, .help: return
             }
         }
     }
@@ -65,12 +44,12 @@ struct Command {
         case .version: print("hermes \(Banner.version)")
         case .options: print(wantsMarkdown ? OptionTable.markdown : OptionTable.list, terminator: "")
         case .doctor:
-            let doctor = await Doctor(options: try options())
+            let doctor = await Doctor(options: try arguments.options())
             print(doctor.report)
             exit(doctor.isHealthy ? 0 : 1)
-        case .jobs: print(try await jobs.run(try options()), terminator: "")
+        case .jobs: print(try await jobs.run(try arguments.options()), terminator: "")
         case .serve:
-            var options = try options()
+            var options = try arguments.options()
             try Keys.complete(&options)
             if !options.notEffective.isEmpty {
                 let names = options.notEffective.joined(separator: ", ")
@@ -78,19 +57,6 @@ struct Command {
             }
             try await Service.run(options)
         }
-    }
-
-    private func options() throws -> ServerOptions {
-        var environment: [String: String] = [:]
-        for name in OptionTable.variables {
-            if let value = getenv(name) { environment[name] = String(cString: value) }
-        }
-        guard let configuration else { return try ServerOptions(environment: environment, flags: flags) }
-        let file: JSON
-        do { file = try JSONParser.parse(TextFile.read(configuration)) } catch let error as ParseError {
-            throw OptionFault("\(configuration) is not JSON: \(error.message)")
-        }
-        return try ServerOptions(file: file, fileName: configuration, environment: environment, flags: flags)
     }
 
     static let help = """

@@ -8,12 +8,29 @@ import Wire
 /// `hermes jobs`: the queue as an operator sees it.
 struct JobsCommand {
     /// What it understands beside the server's options.
-    static let flags: Set<String> = ["json", "state", "kind", "limit"]
+    private static let flags: Set<String> = ["json", "state", "kind", "limit"]
     private static let states = ["waiting", "running", "done", "dead", "cancelled"]
 
-    var words: [String] = []
+    private var words: [String] = []
     /// Of `flags`, what was told.
-    var told: [String: String] = [:]
+    private var told: [String: String] = [:]
+
+    /// Takes an argument that is its own, and from `rest` its value; false for one of the server's options.
+    mutating func take(_ argument: String, _ rest: inout ArraySlice<String>) throws(OptionFault) -> Bool {
+        guard argument.hasPrefix("-") else {
+            words.append(argument)
+            return true
+        }
+        let parts = argument.dropFirst(2).split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        guard argument.hasPrefix("--"), let name = parts.first.map(String.init), JobsCommand.flags.contains(name) else {
+            return false
+        }
+        var value = parts.count == 2 ? String(parts[1]) : nil
+        if value == nil, name != "json" || rest.first == "true" || rest.first == "false" { value = rest.popFirst() }
+        guard value != nil || name == "json" else { throw OptionFault("--\(name) needs a value") }
+        told[name] = value ?? "true"
+        return true
+    }
 
     /// Does it; answers what is to be printed.
     func run(_ options: ServerOptions) async throws -> String {

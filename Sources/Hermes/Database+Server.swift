@@ -1,0 +1,95 @@
+internal import Wire
+
+extension Database {
+    // MARK: users
+
+    /// Somebody who has just signed up or logged in.
+    public struct LoggedIn<Fields: ParseObject>: Sendable {
+        public let user: Record<Fields>
+        /// For the client, which sends it with its requests; here ``Database/asSession(_:)`` takes it.
+        public let sessionToken: String?
+    }
+
+    /// Makes a user, and a session unless the master key signs up without an installation.
+    ///
+    /// - Parameter user: with `username` and `password` at least.
+    /// - Throws: 202 where the name is taken, 203 where the address is.
+    @discardableResult
+    public func signUp<Fields>(_ user: Record<Fields>) async throws -> LoggedIn<Fields> {
+        var answer = try await send("POST", ["users"], user.changes).object ?? JSONObject()
+        let token = answer["sessionToken"]?.string
+        answer["sessionToken"] = nil
+        var saved = user.saved(answer)
+        saved.known["password"] = nil
+        return LoggedIn(user: saved, sessionToken: token)
+    }
+
+    /// The same of what a description holds.
+    @discardableResult
+    public func signUp<Fields: ParseObject>(_ user: Fields) async throws -> LoggedIn<Fields> {
+        try await signUp(Record(user))
+    }
+
+    /// Begins a session.
+    ///
+    /// - Parameter username: the name, or the address.
+    /// - Throws: 101 where the name or the password is wrong.
+    public func logIn<Fields: ParseObject>(
+        username: String, password: String, as type: Fields.Type = User.self
+    ) async throws -> LoggedIn<Fields> {
+        let body = JSONObject([("username", .string(username)), ("password", .string(password))])
+        var answer = try await send("POST", ["login"], body).object ?? JSONObject()
+        let token = answer["sessionToken"]?.string
+        answer["sessionToken"] = nil
+        return LoggedIn(user: Record(className: Fields.className, known: answer), sessionToken: token)
+    }
+
+    /// Has a mail sent with which a forgotten password can be set anew.
+    public func requestPasswordReset(email: String) async throws {
+        try await send("POST", ["requestPasswordReset"], JSONObject([("email", .string(email))]))
+    }
+
+    // MARK: roles
+
+    /// A role by its name.
+    ///
+    /// - Throws: 101 where there is none that may be read.
+    public func role(_ name: String) async throws -> Record<Role> {
+        guard let role = try await first(Query(Role.self).where(\.name == name)) else {
+            throw ParseError(101, "There is no role \(name).")
+        }
+        return role
+    }
+
+    /// Gives a user a role.
+    public func add<Fields>(_ user: Pointer<Fields>, toRole name: String) async throws {
+        var role = try await role(name)
+        role.add(AnyPointer(user.className, user.objectId), to: "users")
+        try await save(role)
+    }
+
+    /// Takes a role away from a user.
+    public func remove<Fields>(_ user: Pointer<Fields>, fromRole name: String) async throws {
+        var role = try await role(name)
+        role.remove(AnyPointer(user.className, user.objectId), from: "users")
+        try await save(role)
+    }
+
+    // MARK: functions, jobs, configuration
+
+    /// Calls a function of cloud code, whoever provides it; answers its result, nil where it has none.
+    public func call(_ function: String, _ parameters: [String: Value] = [:]) async throws -> Value? {
+        try await send("POST", ["functions", function], parameters.jsonObject).object?["result"].map { Value($0) }
+    }
+
+    /// Has a job run soon, on some node, once what this belongs to is committed. Takes the master's rights.
+    public func startJob(_ name: String, _ parameters: [String: Value] = [:]) async throws {
+        try await send("POST", ["jobs", name], parameters.jsonObject)
+    }
+
+    /// The application's configuration, as clients read it; as the master, with what is for the master alone.
+    public func config() async throws -> [String: Value] {
+        let answer = try await send("GET", ["config"])
+        return answer.object?["params"].flatMap { Value($0).object } ?? [:]
+    }
+}
