@@ -84,10 +84,7 @@ public final class Accounts {
         var extended = entry
         extended.expiresAt = end
         cache.insert(extended, token, readIn: cache.epoch)
-        let operation = store.operation(as: .master)
-        let value = Value.date(end).json
-        _ = try await store.update(
-            "_Session", objectId: entry.sessionId, JSONObject([("expiresAt", value)]), in: operation)
+        try await store.operation(as: .master).setByRule("_Session", entry.sessionId, field: "expiresAt", to: .date(end))
     }
 
     /// The viewer that a user is, with its roles, whatever session it uses.

@@ -65,8 +65,7 @@ extension Accounts {
         let isDone = try await store.operation(as: .master).inTransaction { operation in
             let rows = try await operation.write(Accounts.claimVerification, [.text(digest)])
             guard rows.count > 0 else { return false }
-            _ = try await store.update(
-                "_User", objectId: rows.string(0, 0), JSONObject([("emailVerified", true)]), in: operation)
+            try await operation.setByRule("_User", rows.string(0, 0), field: "emailVerified", to: .bool(true))
             return true
         }
         if isDone { return .done }

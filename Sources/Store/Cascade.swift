@@ -19,7 +19,18 @@ extension Operation {
     public func clearByRule(
         _ className: String, _ objectId: String, field: String, as viewer: Viewer? = nil
     ) async throws {
-        let update = Update(changes: [Update.Change(FieldPath(field: field), .delete)])
+        try await changeByRule(className, objectId, field: field, .delete, as: viewer)
+    }
+
+    /// Sets a field of one object, if it is there.
+    public func setByRule(_ className: String, _ objectId: String, field: String, to value: Value) async throws {
+        try await changeByRule(className, objectId, field: field, .set(value))
+    }
+
+    private func changeByRule(
+        _ className: String, _ objectId: String, field: String, _ change: Update.Operation, as viewer: Viewer? = nil
+    ) async throws {
+        let update = Update(changes: [Update.Change(FieldPath(field: field), change)])
         let write = Write(.update, className, objectId, update, in: try nested(as: viewer ?? .master))
         do { _ = try await store.writeByRule(write) } catch let error as ParseError where error.code == 101 {}
     }

@@ -3,7 +3,7 @@ import Glibc
 import HTTP
 
 // Answers every request with 13 bytes: `hello [port] [workers]`. What the HTTP room costs by itself; with `/wait`, what a
-// request costs that waits a millisecond, as for a database.
+// request costs that waits a millisecond, as for a database; `/hook` answers what a webhook does that leaves all as it is.
 
 signal(SIGPIPE, SIG_IGN)
 OpenFiles.allow(HTTPServer.Limits().connections + 1000)
@@ -17,7 +17,9 @@ for worker in workers {
     try await worker.run { _, loop in
         let server = try HTTPServer(loop: loop) { request, responder in
             if request.path == "/wait" { try? await loop.sleep(nanoseconds: 1_000_000) }
-            responder.respond(headers: [("Content-Type", "text/plain")], body: body)
+            let isHook = request.path == "/hook"
+            responder.respond(
+                headers: [("Content-Type", isHook ? "application/json" : "text/plain")], body: isHook ? Array("{}".utf8) : body)
         }
         listener.add(server)
     }

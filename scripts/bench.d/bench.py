@@ -16,6 +16,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import growth  # noqa: E402
+import hooks  # noqa: E402
 import profiling  # noqa: E402
 import report  # noqa: E402
 import scenarios  # noqa: E402
@@ -205,6 +206,7 @@ def arguments():
     parser = argparse.ArgumentParser(prog="scripts/bench", description=__doc__.split("\n")[0])
     parser.add_argument("--quick", action="store_true", help="64 clients only, shorter rounds: two or three minutes")
     parser.add_argument("--large", action="store_true", help="compare 10,000,000 comments with 100,000 instead")
+    parser.add_argument("--hooks", action="store_true", help="measure what cloud code costs instead")
     parser.add_argument("--profile", metavar="NAMES", help="run scenarios under perf: where their time goes, by room")
     parser.add_argument("--check", action="store_true", help="exit with status 1 where a target is missed")
     parser.add_argument("--json", metavar="FILE", help="write all figures there, those of each round included")
@@ -219,7 +221,7 @@ def arguments():
     options = parser.parse_args()
     options.rounds = options.rounds or 3
     options.seconds = options.seconds or (2 if options.quick else 4)
-    default = "8" if options.large else "64" if options.quick or options.profile else "1,8,64"
+    default = "8" if options.large else "64" if options.quick or options.profile or options.hooks else "1,8,64"
     options.clients = [int(c) for c in (options.clients or default).split(",")]
     options.only = options.only.split(",") if options.only else []
     return options
@@ -235,6 +237,12 @@ def main():
     used = busy(3)
     if used > 0.1:
         say(f"other programs use {used:.0%} of the processors: these figures will say little")
+    if options.hooks:
+        result = hooks.run(options, versions, used)
+        print(hooks.table(result))
+        if options.json:
+            Path(options.json).write_text(json.dumps(result, indent=1) + "\n")
+        return
     if options.large:
         result = growth.run(options, versions, used)
         table, missed, write = report.large_table, report.large_missed, report.write_large

@@ -101,8 +101,8 @@ class Program:
 class Hermes:
     """A server with a private cluster of its own, in a temporary folder or in one that is kept."""
 
-    def __init__(self, binary, keep=None):
-        self.binary, self.keep = binary, keep
+    def __init__(self, binary, keep=None, more=()):
+        self.binary, self.keep, self.more = binary, keep, list(more)
         self.folder = Path(keep or tempfile.mkdtemp(prefix="hermes-bench-", dir="/var/tmp"))
         self.folder.mkdir(parents=True, exist_ok=True)
         # PostgreSQL's own user must be able to get there.
@@ -123,7 +123,7 @@ class Hermes:
         self.program.wait_ready(self.port, "/parse/health", patience=300)
 
     def run(self, data, port, environment=None):
-        return Program([self.binary, "serve", "--config", self.config, "--data", data, "--port", str(port)],
+        return Program([self.binary, "serve", "--config", self.config, "--data", data, "--port", str(port), *self.more],
                        environment, self.log)
 
     def restart(self):
