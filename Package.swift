@@ -72,6 +72,10 @@ let package = Package(
         .executableTarget(
             name: "hello", dependencies: ["Core", "HTTP"], path: "Sources/hello", swiftSettings: rules),
 
+        // Hermes with compiled hooks, for the benchmarks
+        .executableTarget(
+            name: "benchhooks", dependencies: ["Hermes"], path: "Sources/benchhooks", swiftSettings: rules),
+
         // Tests
         tests("CoreTests", ["Core", "CLinux"]),
         .target(

@@ -84,7 +84,8 @@ public final class Accounts {
         var extended = entry
         extended.expiresAt = end
         cache.insert(extended, token, readIn: cache.epoch)
-        try await store.operation(as: .master).setByRule("_Session", entry.sessionId, field: "expiresAt", to: .date(end))
+        try await store.operation(as: .master).setByRule(
+            "_Session", entry.sessionId, field: "expiresAt", to: .date(end))
     }
 
     /// The viewer that a user is, with its roles, whatever session it uses.

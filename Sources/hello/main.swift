@@ -19,7 +19,8 @@ for worker in workers {
             if request.path == "/wait" { try? await loop.sleep(nanoseconds: 1_000_000) }
             let isHook = request.path == "/hook"
             responder.respond(
-                headers: [("Content-Type", isHook ? "application/json" : "text/plain")], body: isHook ? Array("{}".utf8) : body)
+                headers: [("Content-Type", isHook ? "application/json" : "text/plain")],
+                body: isHook ? Array("{}".utf8) : body)
         }
         listener.add(server)
     }
