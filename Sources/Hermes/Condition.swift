@@ -32,21 +32,27 @@ extension JSON {
 
 // MARK: with properties
 
+/// The field has this value, or its list holds it; nil: it has none.
 public func == <Fields: ParseObject, V: ParseValue>(key: KeyPath<Fields, V?>, value: V?) -> Condition<Fields> {
     Condition(Fields.name(key), equals(value?.parseValue))
 }
+/// The field has another value, or none.
 public func != <Fields: ParseObject, V: ParseValue>(key: KeyPath<Fields, V?>, value: V?) -> Condition<Fields> {
     Condition(Fields.name(key), "$ne", (value?.parseValue ?? .null).json)
 }
+/// The field has a lesser value.
 public func < <Fields: ParseObject, V: ParseValue>(key: KeyPath<Fields, V?>, value: V) -> Condition<Fields> {
     Condition(Fields.name(key), "$lt", value.parseValue.json)
 }
+/// The field has a lesser value, or this one.
 public func <= <Fields: ParseObject, V: ParseValue>(key: KeyPath<Fields, V?>, value: V) -> Condition<Fields> {
     Condition(Fields.name(key), "$lte", value.parseValue.json)
 }
+/// The field has a greater value.
 public func > <Fields: ParseObject, V: ParseValue>(key: KeyPath<Fields, V?>, value: V) -> Condition<Fields> {
     Condition(Fields.name(key), "$gt", value.parseValue.json)
 }
+/// The field has a greater value, or this one.
 public func >= <Fields: ParseObject, V: ParseValue>(key: KeyPath<Fields, V?>, value: V) -> Condition<Fields> {
     Condition(Fields.name(key), "$gte", value.parseValue.json)
 }
@@ -63,42 +69,52 @@ private func equals(_ value: Value?) -> JSON {
 /// A field by its name, in a condition: `Name("comentarios") > 5`, `Name("datos.ciudad") == "Roma"`.
 public struct Name: Sendable {
     let text: String
+    /// By its name, or the path to a part of it, with dots between.
     public init(_ text: String) { self.text = text }
 }
 
+/// The field has this value, or its list holds it; nil: it has none.
 public func == <Fields: ParseObject>(name: Name, value: Value) -> Condition<Fields> {
     Condition(name.text, equals(value))
 }
+/// The field has another value, or none.
 public func != <Fields: ParseObject>(name: Name, value: Value) -> Condition<Fields> {
     Condition(name.text, "$ne", value.json)
 }
+/// The field has a lesser value.
 public func < <Fields: ParseObject>(name: Name, value: Value) -> Condition<Fields> {
     Condition(name.text, "$lt", value.json)
 }
+/// The field has a lesser value, or this one.
 public func <= <Fields: ParseObject>(name: Name, value: Value) -> Condition<Fields> {
     Condition(name.text, "$lte", value.json)
 }
+/// The field has a greater value.
 public func > <Fields: ParseObject>(name: Name, value: Value) -> Condition<Fields> {
     Condition(name.text, "$gt", value.json)
 }
+/// The field has a greater value, or this one.
 public func >= <Fields: ParseObject>(name: Name, value: Value) -> Condition<Fields> {
     Condition(name.text, "$gte", value.json)
 }
 
 // MARK: together
 
+/// Both.
 public func && <Fields: ParseObject>(
     one: Condition<Fields>, other: @autoclosure () -> Condition<Fields>
 ) -> Condition<Fields> {
     Condition(Condition.all([one, other()]))
 }
 
+/// At least one of the two.
 public func || <Fields: ParseObject>(
     one: Condition<Fields>, other: @autoclosure () -> Condition<Fields>
 ) -> Condition<Fields> {
     .any([one, other()])
 }
 
+/// Objects that do not fulfil it.
 prefix public func ! <Fields: ParseObject>(condition: Condition<Fields>) -> Condition<Fields> {
     Condition("$nor", .array([.object(condition.json)]))
 }
@@ -119,6 +135,7 @@ extension Condition {
     public static func isIn<V: ParseValue>(_ key: KeyPath<Fields, V?>, _ values: [V]) -> Condition {
         isIn(Fields.name(key), values.map(\.parseValue))
     }
+    /// The same by the field's name.
     public static func isIn(_ name: String, _ values: [Value]) -> Condition {
         Condition(name, "$in", .array(values.map(\.json)))
     }
@@ -127,6 +144,7 @@ extension Condition {
     public static func isNotIn<V: ParseValue>(_ key: KeyPath<Fields, V?>, _ values: [V]) -> Condition {
         isNotIn(Fields.name(key), values.map(\.parseValue))
     }
+    /// The same by the field's name.
     public static func isNotIn(_ name: String, _ values: [Value]) -> Condition {
         Condition(name, "$nin", .array(values.map(\.json)))
     }
@@ -135,12 +153,14 @@ extension Condition {
     public static func contains<V: ParseValue>(_ key: KeyPath<Fields, [V]?>, _ value: V) -> Condition {
         Condition(Fields.name(key), equals(value.parseValue))
     }
+    /// The same by the field's name.
     public static func contains(_ name: String, _ value: Value) -> Condition { Condition(name, equals(value)) }
 
     /// The list holds all of these.
     public static func containsAll<V: ParseValue>(_ key: KeyPath<Fields, [V]?>, _ values: [V]) -> Condition {
         containsAll(Fields.name(key), values.map(\.parseValue))
     }
+    /// The same by the field's name.
     public static func containsAll(_ name: String, _ values: [Value]) -> Condition {
         Condition(name, "$all", .array(values.map(\.json)))
     }
@@ -149,6 +169,7 @@ extension Condition {
     public static func exists<V: ParseValue>(_ key: KeyPath<Fields, V?>, _ exists: Bool = true) -> Condition {
         self.exists(Fields.name(key), exists)
     }
+    /// The same by the field's name.
     public static func exists(_ name: String, _ exists: Bool = true) -> Condition {
         Condition(name, "$exists", .bool(exists))
     }
@@ -159,6 +180,7 @@ extension Condition {
     public static func startsWith(_ key: KeyPath<Fields, String?>, _ text: String) -> Condition {
         startsWith(Fields.name(key), text)
     }
+    /// The same by the field's name.
     public static func startsWith(_ name: String, _ text: String) -> Condition {
         // Quoted, so that what a person typed is no pattern.
         matches(
@@ -176,6 +198,7 @@ extension Condition {
     ) -> Condition {
         matches(Fields.name(key), pattern, options: options)
     }
+    /// The same by the field's name.
     public static func matches(_ name: String, _ pattern: String, options: String = "") -> Condition {
         var constraint: JSONObject = JSONObject([("$regex", .string(pattern))])
         if !options.isEmpty { constraint["$options"] = .string(options) }
@@ -184,10 +207,11 @@ extension Condition {
 
     /// The text holds all these words, in any form that the language has for them.
     ///
-    /// - Parameter language: `english`, `spanish`…, one of PostgreSQL's; nil: the server's.
+    /// The language is one of PostgreSQL's, `english`, `spanish`…; nil: the server's.
     public static func text(_ key: KeyPath<Fields, String?>, _ words: String, language: String? = nil) -> Condition {
         text(Fields.name(key), words, language: language)
     }
+    /// The same by the field's name.
     public static func text(_ name: String, _ words: String, language: String? = nil) -> Condition {
         var search = JSONObject([("$term", .string(words))])
         if let language { search["$language"] = .string(language) }
@@ -196,9 +220,8 @@ extension Condition {
 
     // MARK: places
 
-    /// Near a place, the nearest first unless the query has an order of its own.
-    ///
-    /// - Parameter kilometres: at most so far; nil: however far.
+    /// Near a place, so many kilometres away at most (nil: however far), the nearest first unless the query has an order
+    /// of its own.
     public static func near(
         _ key: KeyPath<Fields, GeoPoint?>, _ point: GeoPoint, within kilometres: Double? = nil
     ) -> Condition {

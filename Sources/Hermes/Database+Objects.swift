@@ -25,9 +25,8 @@ extension Database {
         return Int(body.object?["count"]?.number ?? 0)
     }
 
-    /// An object by its id.
+    /// An object by its id, with the objects of the pointers that `include` names.
     ///
-    /// - Parameter include: names of pointers whose objects are to come along.
     /// - Throws: 101 where there is none that may be read.
     public func get<Fields>(
         _ type: Fields.Type, _ objectId: String, include: [String] = []
@@ -51,12 +50,10 @@ extension Database {
     }
 
     /// All objects that a query finds, however many, in the order of their ids: a page is read when the one before is
-    /// used up, and begins behind its last object. So each object that is there all the while comes once, whatever
+    /// used up (200 objects, or `page`), and begins behind its last object. So each object that is there all the while comes once, whatever
     /// others are made and deleted meanwhile. The query's own limit, skip and order have no meaning here.
     ///
     ///     for try await tema in request.asMaster.all(Query(Tema.self)) { … }
-    ///
-    /// - Parameter page: how many objects are read at once.
     public func all<Fields>(_ query: Query<Fields>, page: Int = 200) -> RecordSequence<Fields> {
         RecordSequence(database: self, query: query, page: max(1, page))
     }
@@ -99,6 +96,7 @@ extension Database {
         try await send("DELETE", ["classes", pointer.className, pointer.objectId])
     }
 
+    /// The same by the object itself.
     public func delete<Fields>(_ record: Record<Fields>) async throws { try await delete(try record.pointer) }
 
     /// Deletes all of them or none: in a transaction.

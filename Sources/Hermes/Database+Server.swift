@@ -5,14 +5,15 @@ extension Database {
 
     /// Somebody who has just signed up or logged in.
     public struct LoggedIn<Fields: ParseObject>: Sendable {
+        /// Without its password.
         public let user: Record<Fields>
         /// For the client, which sends it with its requests; here ``Database/asSession(_:)`` takes it.
         public let sessionToken: String?
     }
 
-    /// Makes a user, and a session unless the master key signs up without an installation.
+    /// Makes a user, who needs a `username` and a `password` at least, and a session unless the master key signs up
+    /// without an installation.
     ///
-    /// - Parameter user: with `username` and `password` at least.
     /// - Throws: 202 where the name is taken, 203 where the address is.
     @discardableResult
     public func signUp<Fields>(_ user: Record<Fields>) async throws -> LoggedIn<Fields> {
@@ -30,9 +31,8 @@ extension Database {
         try await signUp(Record(user))
     }
 
-    /// Begins a session.
+    /// Begins a session. `username` may be the address.
     ///
-    /// - Parameter username: the name, or the address.
     /// - Throws: 101 where the name or the password is wrong.
     public func logIn<Fields: ParseObject>(
         username: String, password: String, as type: Fields.Type = User.self

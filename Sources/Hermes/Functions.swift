@@ -64,6 +64,7 @@ extension ParseError {
 
 /// A call of a function.
 public final class FunctionRequest: Request {
+    /// What it was called with.
     public let details: RequestDetails
     /// What it was called with, after what its fields ask for was checked, and defaults were put in.
     public let params: [String: Value]

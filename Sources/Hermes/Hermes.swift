@@ -19,6 +19,7 @@ internal import Wire
 public final class Hermes: Sendable {
     private let registered = Mutex(CloudCode())
 
+    /// An application that adds nothing yet.
     public init() {}
 
     var code: CloudCode { registered.withLock { $0 } }

@@ -8,8 +8,10 @@ extension Hermes {
     /// Who may not write the object has been refused before; types, required fields and defaults are looked at after.
     ///
     /// - Parameters:
+    ///   - type: which objects, by the description of their class.
     ///   - place: `.transaction`: what the hook reads and writes is kept or undone with the save.
     ///   - timeLimit: how long it may take; nil: as the option `cloudTimeLimit` says, 10 s.
+    ///   - body: what it does.
     public func beforeSave<Fields: ParseObject>(
         _ type: Fields.Type, in place: HookPlace = .outside, timeLimit: Duration? = nil,
         _ body: @escaping @Sendable (SaveRequest<Fields>) async throws -> Void
@@ -82,6 +84,7 @@ extension Hermes {
 // MARK: objects, by the names of classes
 
 extension Hermes {
+    /// `beforeSave` by the name of the class: objects are reached by their fields' names.
     public func beforeSave(
         _ className: String, in place: HookPlace = .outside, timeLimit: Duration? = nil,
         _ body: @escaping @Sendable (SaveRequest<Untyped>) async throws -> Void
@@ -89,6 +92,7 @@ extension Hermes {
         beforeSave(className, place, timeLimit, body)
     }
 
+    /// `afterSave` by the name of the class: objects are reached by their fields' names.
     public func afterSave(
         _ className: String, timeLimit: Duration? = nil,
         _ body: @escaping @Sendable (SaveRequest<Untyped>) async throws -> Void
@@ -96,6 +100,7 @@ extension Hermes {
         afterSave(className, timeLimit, body)
     }
 
+    /// `beforeDelete` by the name of the class: objects are reached by their fields' names.
     public func beforeDelete(
         _ className: String, in place: HookPlace = .outside, timeLimit: Duration? = nil,
         _ body: @escaping @Sendable (DeleteRequest<Untyped>) async throws -> Void
@@ -103,6 +108,7 @@ extension Hermes {
         delete(.beforeDelete, className, place, timeLimit, body)
     }
 
+    /// `afterDelete` by the name of the class: objects are reached by their fields' names.
     public func afterDelete(
         _ className: String, timeLimit: Duration? = nil,
         _ body: @escaping @Sendable (DeleteRequest<Untyped>) async throws -> Void
@@ -110,6 +116,7 @@ extension Hermes {
         delete(.afterDelete, className, .outside, timeLimit, body)
     }
 
+    /// `beforeFind` by the name of the class: objects are reached by their fields' names.
     public func beforeFind(
         _ className: String, timeLimit: Duration? = nil,
         _ body: @escaping @Sendable (FindRequest<Untyped>) async throws -> Void
@@ -117,6 +124,7 @@ extension Hermes {
         find(.beforeFind, className, timeLimit, body)
     }
 
+    /// `afterFind` by the name of the class: objects are reached by their fields' names.
     public func afterFind(
         _ className: String, timeLimit: Duration? = nil,
         _ body: @escaping @Sendable (FoundRequest<Untyped>) async throws -> Void
@@ -124,6 +132,7 @@ extension Hermes {
         found(className, timeLimit, body)
     }
 
+    /// `beforeSubscribe` by the name of the class: objects are reached by their fields' names.
     public func beforeSubscribe(
         _ className: String, timeLimit: Duration? = nil,
         _ body: @escaping @Sendable (FindRequest<Untyped>) async throws -> Void
@@ -131,6 +140,7 @@ extension Hermes {
         find(.beforeSubscribe, className, timeLimit, body)
     }
 
+    /// `afterEvent` by the name of the class: objects are reached by their fields' names.
     public func afterEvent(
         _ className: String, timeLimit: Duration? = nil,
         _ body: @escaping @Sendable (EventRequest<Untyped>) async throws -> Void

@@ -23,6 +23,7 @@ public struct Schedule: Sendable {
         return Schedule(schedule: .minutes(count))
     }
 
+    /// So many hours.
     public static func hours(_ count: Int) -> Schedule { .minutes(count * 60) }
 
     /// As crontab(5) has it, five fields: minute, hour, day of the month, month, day of the week; read by the clocks of
@@ -36,6 +37,7 @@ public struct Schedule: Sendable {
 
 /// One run of a job, with the master's rights.
 public final class JobRequest: Request {
+    /// What it was called with.
     public let details: RequestDetails
     /// What it was started with.
     public let params: [String: Value]
@@ -77,8 +79,10 @@ extension Hermes {
     ///     }
     ///
     /// - Parameters:
+    ///   - name: how it is started and shown.
     ///   - schedule: nil: only when it is started.
     ///   - timeLimit: how long a run may take; nil: as the server's options say.
+    ///   - body: what it does.
     public func job(
         _ name: String, every schedule: Schedule? = nil, timeLimit: Duration? = nil,
         _ body: @escaping @Sendable (JobRequest) async throws -> Void

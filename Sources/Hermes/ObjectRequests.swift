@@ -4,6 +4,7 @@ internal import Wire
 
 /// Before or after a save.
 public final class SaveRequest<Fields: ParseObject>: Request {
+    /// What it was called with.
     public let details: RequestDetails
     private let held: Mutex<Record<Fields>>
 
@@ -57,6 +58,7 @@ public final class SaveRequest<Fields: ParseObject>: Request {
 
 /// Before or after a delete.
 public final class DeleteRequest<Fields: ParseObject>: Request {
+    /// What it was called with.
     public let details: RequestDetails
     /// The object that goes, or has gone.
     public let object: Record<Fields>
@@ -69,6 +71,7 @@ public final class DeleteRequest<Fields: ParseObject>: Request {
 
 /// Before a find, a get or a count.
 public final class FindRequest<Fields: ParseObject>: Request {
+    /// What it was called with.
     public let details: RequestDetails
     /// The object is asked for by its id.
     public let isGet: Bool
@@ -109,6 +112,7 @@ public final class FindRequest<Fields: ParseObject>: Request {
 
 /// After a find or a get, of its own class or of another one that included these objects.
 public final class FoundRequest<Fields: ParseObject>: Request {
+    /// What it was called with.
     public let details: RequestDetails
     /// What was asked.
     public let query: Query<Fields>
@@ -139,9 +143,11 @@ public final class FoundRequest<Fields: ParseObject>: Request {
 
 /// A change of an object on its way to somebody who listens.
 public final class EventRequest<Fields: ParseObject>: Request {
+    /// What it was called with.
     public let details: RequestDetails
     /// `create`, `enter`, `update`, `leave` or `delete`.
     public let event: String
+    /// The object as it was; nil where it is new.
     public let original: Record<Fields>?
     private let held: Mutex<Record<Fields>>
 
@@ -166,6 +172,7 @@ public final class EventRequest<Fields: ParseObject>: Request {
 
 /// Somebody logs in, or asks to have a password set anew.
 public final class LoginRequest<Fields: ParseObject>: Request {
+    /// What it was called with.
     public let details: RequestDetails
     /// Who does. ``Request/user`` is who sent the request: nobody, mostly.
     public let object: Record<Fields>
@@ -179,6 +186,7 @@ public final class LoginRequest<Fields: ParseObject>: Request {
 
 /// Somebody has logged out.
 public final class LogoutRequest: Request {
+    /// What it was called with.
     public let details: RequestDetails
     /// The session that has ended.
     public let session: Record<Session>
@@ -191,6 +199,7 @@ public final class LogoutRequest: Request {
 
 /// Somebody connects to LiveQuery.
 public final class ConnectRequest: Request {
+    /// What it was called with.
     public let details: RequestDetails
     init(_ call: CloudCall, name: String) { details = RequestDetails(call, name: name) }
 }

@@ -85,7 +85,9 @@ extension Record {
 
     /// The same three by the field's name.
     public mutating func append(_ values: Value..., to name: String) { change(name, "Add", values) }
+    /// Appends what a list does not hold yet, by the field's name.
     public mutating func appendUnique(_ values: Value..., to name: String) { change(name, "AddUnique", values) }
+    /// Takes values out of a list, by the field's name.
     public mutating func removeAll(_ values: Value..., from name: String) { change(name, "Remove", values) }
 
     /// Puts an object into a relation.
@@ -106,6 +108,7 @@ extension Record {
     public mutating func add(_ pointers: AnyPointer..., to name: String) {
         relate(name, "AddRelation", pointers.map(\.json))
     }
+    /// Takes an object out of a relation, by the field's name.
     public mutating func remove(_ pointers: AnyPointer..., from name: String) {
         relate(name, "RemoveRelation", pointers.map(\.json))
     }

@@ -24,7 +24,9 @@ public struct Parameter: Sendable {
 
     /// Whatever it is.
     public static let any = Parameter(.any)
+    /// A text.
     public static let string = Parameter(.string)
+    /// A number.
     public static let number = Parameter(.number)
     /// A number without a fraction.
     public static let integer = {
@@ -32,14 +34,21 @@ public struct Parameter: Sendable {
         parameter.isWhole = true
         return parameter
     }()
+    /// true or false.
     public static let bool = Parameter(.boolean)
+    /// A list.
     public static let array = Parameter(.array)
+    /// An object of JSON.
     public static let object = Parameter(.object)
+    /// A date, in Parse's form.
     public static let date = Parameter(.date)
+    /// A place.
     public static let geoPoint = Parameter(.geopoint)
+    /// A file that has been stored.
     public static let file = Parameter(.file)
     /// A pointer to an object of a class, whether there is one or not.
     public static func pointer<Target: ParseObject>(_ type: Target.Type) -> Parameter { pointer(Target.className) }
+    /// The same by the name of the class.
     public static func pointer(_ className: String) -> Parameter {
         var parameter = Parameter(.pointer)
         parameter.className = className
@@ -54,13 +63,17 @@ public struct Parameter: Sendable {
     public func range(_ range: ClosedRange<Double>) -> Parameter {
         with { ($0.minimum, $0.maximum) = (range.lowerBound, range.upperBound) }
     }
+    /// The same, open on one side.
     public func range(_ range: PartialRangeFrom<Double>) -> Parameter { with { $0.minimum = range.lowerBound } }
+    /// The same, open on one side.
     public func range(_ range: PartialRangeThrough<Double>) -> Parameter { with { $0.maximum = range.upperBound } }
     /// A text must have so many characters, as people count them; a list so many elements.
     public func length(_ range: ClosedRange<Int>) -> Parameter {
         with { $0.lengths = (range.lowerBound, range.upperBound) }
     }
+    /// The same, open on one side.
     public func length(_ range: PartialRangeFrom<Int>) -> Parameter { with { $0.lengths = (range.lowerBound, nil) } }
+    /// The same, open on one side.
     public func length(_ range: PartialRangeThrough<Int>) -> Parameter { with { $0.lengths = (0, range.upperBound) } }
     /// It must be one of these.
     public func oneOf(_ values: [Value]) -> Parameter { with { $0.options = values } }

@@ -13,6 +13,7 @@ public struct ParseError: Error, Sendable, Equatable, CustomStringConvertible {
     /// A sentence for the client, which says what to do.
     public var message: String
 
+    /// A code and a sentence for the client.
     public init(_ code: Int?, _ message: String) {
         self.code = code
         self.message = message

@@ -26,8 +26,11 @@ public protocol ParseObject: Sendable {
 /// The fields that every object has. Here they serve key paths, as in `.descending(\.createdAt)`; their values are
 /// ``Record``'s.
 extension ParseObject {
+    /// The object's id.
     public var objectId: String? { nil }
+    /// When the object was made.
     public var createdAt: Date? { nil }
+    /// When the object was last changed.
     public var updatedAt: Date? { nil }
 }
 

@@ -2,7 +2,9 @@ internal import Wire
 
 /// A place on Earth, in degrees: latitude −90…90, longitude −180…180.
 public struct GeoPoint: ParseValue, Hashable {
+    /// Degrees north.
     public var latitude: Double
+    /// Degrees east.
     public var longitude: Double
 
     public init(latitude: Double, longitude: Double) {
@@ -19,6 +21,7 @@ public struct GeoPoint: ParseValue, Hashable {
 
 /// An area, by its corners: three at least.
 public struct Polygon: ParseValue, Hashable {
+    /// The corners, in order.
     public var points: [GeoPoint]
 
     public init(_ points: [GeoPoint]) { self.points = points }
@@ -32,7 +35,9 @@ public struct Polygon: ParseValue, Hashable {
 
 /// A file that has been stored: its name, and where it can be read.
 public struct File: ParseValue, Hashable {
+    /// As the server has stored it.
     public var name: String
+    /// Where it can be read; nil where it is not known.
     public var url: String?
 
     public init(name: String, url: String? = nil) {
@@ -49,6 +54,7 @@ public struct File: ParseValue, Hashable {
 
 /// Plain bytes in a field.
 public struct Bytes: ParseValue, Hashable {
+    /// What they are.
     public var bytes: [UInt8]
 
     public init(_ bytes: [UInt8]) { self.bytes = bytes }
@@ -61,7 +67,8 @@ public struct Bytes: ParseValue, Hashable {
 }
 
 /// A field that leads to many objects of a class: asked with ``Query/related(to:_:)-(_,KeyPath<Other,Relation<Fields>?>)``,
-/// changed with ``Record/add(_:to:)`` and ``Record/remove(_:from:)``.
+/// changed with ``Record/add(_:to:)-(Pointer<Target>...,_)`` and
+/// ``Record/remove(_:from:)-(Pointer<Target>...,_)``.
 public struct Relation<Target: ParseObject>: ParseValue, Hashable {
     public init() {}
 
@@ -73,7 +80,9 @@ public struct Relation<Target: ParseObject>: ParseValue, Hashable {
 
 /// Which object of a class: what fields hold that refer to one.
 public struct Pointer<Target: ParseObject>: ParseValue, Hashable {
+    /// The class of the object.
     public let className: String
+    /// Its id.
     public let objectId: String
     var included: Included?
 
@@ -143,6 +152,7 @@ struct Included: Sendable {
 ///     acl.allow(.user(autor), read: true, write: true)
 ///     acl.allow(.role("moderadores"), write: true)
 public struct ACL: ParseValue, Hashable {
+    /// Whose rights.
     public enum Subject: Sendable, Hashable {
         case everybody
         /// By the id of a user.
@@ -168,6 +178,7 @@ public struct ACL: ParseValue, Hashable {
         var write = false
     }
 
+    /// For nobody, or for everybody.
     public init(publicRead: Bool = false, publicWrite: Bool = false) {
         if publicRead || publicWrite { allow(.everybody, read: publicRead, write: publicWrite) }
     }
@@ -183,6 +194,7 @@ public struct ACL: ParseValue, Hashable {
 
     /// By its own name, not by a role or as one of everybody.
     public func canRead(_ subject: Subject) -> Bool { rights[subject.name]?.read == true }
+    /// The same for writing.
     public func canWrite(_ subject: Subject) -> Bool { rights[subject.name]?.write == true }
 
     public init?(parseValue: Value) {

@@ -11,6 +11,7 @@ internal import Wire
 ///
 /// A query is a value, and each of its functions answers a new one. Nothing is asked until a ``Database`` is given it.
 public struct Query<Fields: ParseObject>: Sendable {
+    /// The name of the class.
     public let className: String
     private var conditions: [Condition<Fields>] = []
     /// All but `where`, as it travels.
@@ -88,9 +89,13 @@ extension Query<Untyped> {
 public struct Order<Fields: ParseObject>: Sendable {
     let text: String
 
+    /// The least first; objects without a value last.
     public static func ascending(_ key: PartialKeyPath<Fields>) -> Order { Order(text: Fields.name(key)) }
+    /// The greatest first.
     public static func descending(_ key: PartialKeyPath<Fields>) -> Order { Order(text: "-" + Fields.name(key)) }
+    /// The least first; objects without a value last.
     public static func ascending(_ name: String) -> Order { Order(text: name) }
+    /// The greatest first.
     public static func descending(_ name: String) -> Order { Order(text: "-" + name) }
 }
 

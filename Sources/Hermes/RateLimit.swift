@@ -9,13 +9,17 @@ public struct RateLimit: Sendable {
     let count: Int
     let window: Duration
 
+    /// So many calls in each window.
     public init(_ count: Int, every window: Duration) {
         self.count = count
         self.window = window
     }
 
+    /// So many calls a minute.
     public static func perMinute(_ count: Int) -> RateLimit { RateLimit(count, every: .seconds(60)) }
+    /// So many calls an hour.
     public static func perHour(_ count: Int) -> RateLimit { RateLimit(count, every: .seconds(3600)) }
+    /// So many calls in 24 hours.
     public static func perDay(_ count: Int) -> RateLimit { RateLimit(count, every: .seconds(86_400)) }
 
     var description: JSON { ["count": .number(Double(count)), "seconds": .number(window.seconds)] }

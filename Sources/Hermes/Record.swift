@@ -15,6 +15,7 @@ internal import Wire
 /// A record is a value: a copy changes by itself. Saving answers the object as it then stands.
 @dynamicMemberLookup
 public struct Record<Fields: ParseObject>: Sendable {
+    /// The name of its class.
     public let className: String
     /// What is stored, as far as it is known here.
     var known: JSONObject
@@ -79,7 +80,9 @@ public struct Record<Fields: ParseObject>: Sendable {
 
     /// nil for an object that was never saved.
     public var objectId: String? { known["objectId"]?.string ?? changes["objectId"]?.string }
+    /// When it was made; nil for an object that was never saved.
     public var createdAt: Date? { date("createdAt") }
+    /// When it was last changed.
     public var updatedAt: Date? { date("updatedAt") }
 
     /// Who may read and write it; nil where it has none: then everybody may whom the class's permissions let.

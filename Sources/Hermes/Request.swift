@@ -39,6 +39,7 @@ extension Request {
     /// The names of the user's roles, those included that roles bring along.
     public var roles: [String] { details.call.roles }
 
+    /// Whether the user has a role, by itself or through another one.
     public func hasRole(_ name: String) -> Bool { roles.contains(name) }
 
     /// What clients and hooks hand to one another: what is set before a save is there behind it. Clients send it as

@@ -49,8 +49,11 @@ public struct RunningServer: Sendable {
     let running: Service.Running
     /// Where it serves: `http://127.0.0.1:1337/parse`.
     public let url: String
+    /// What clients send as `X-Parse-Application-Id`.
     public let appId: String
+    /// What stands above all rights.
     public let masterKey: String
+    /// The port that it listens on.
     public var port: Int { running.port }
 
     /// Waits for SIGTERM or SIGINT.

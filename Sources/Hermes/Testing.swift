@@ -16,7 +16,7 @@ extension Hermes {
     ///         #expect(answer["result"] == "Hola, Ana")
     ///     }
     ///
-    /// - Parameter options: as a configuration file has them.
+    /// Options are as a configuration file has them.
     public func test(
         _ options: [String: Value] = [:], _ body: @Sendable (TestClient) async throws -> Void
     ) async throws {
@@ -84,16 +84,18 @@ public final class TestClient: Sendable {
         return asSession(token)
     }
 
+    /// Sends a GET; see ``send(_:_:_:)``.
     public func get(_ path: String) async throws -> TestAnswer { try await send("GET", path) }
+    /// Sends a POST; see ``send(_:_:_:)``.
     public func post(_ path: String, _ body: Value = [:]) async throws -> TestAnswer {
         try await send("POST", path, body)
     }
+    /// Sends a PUT; see ``send(_:_:_:)``.
     public func put(_ path: String, _ body: Value) async throws -> TestAnswer { try await send("PUT", path, body) }
+    /// Sends a DELETE; see ``send(_:_:_:)``.
     public func delete(_ path: String) async throws -> TestAnswer { try await send("DELETE", path) }
 
-    /// Sends a request.
-    ///
-    /// - Parameter path: below the mount path, with the query: `classes/Temas?order=-createdAt`.
+    /// Sends a request. The path is below the mount path, with the query: `classes/Temas?order=-createdAt`.
     public func send(_ method: String, _ path: String, _ body: Value? = nil) async throws -> TestAnswer {
         let request = HTTPClientRequest(
             method: method, url: server.url + "/" + path, headers: headers, body: body?.json.bytes ?? [])
@@ -115,6 +117,7 @@ public struct TestAnswer: Sendable {
     public let status: Int
     /// null where it was no JSON.
     public let body: Value
+    /// As they came.
     public let headers: [(name: String, value: String)]
     /// Parse's code of an error.
     public var code: Int? { self["code"]?.int }

@@ -32,19 +32,31 @@ public enum Value: Sendable, Hashable {
     /// What a typed value is when it is stored.
     public init(_ value: some ParseValue) { self = value.parseValue }
 
+    /// It is stored as null.
     public var isNull: Bool { self == .null }
+    /// nil for anything but `.bool`.
     public var bool: Bool? { if case .bool(let bool) = self { bool } else { nil } }
+    /// nil for anything but a number.
     public var double: Double? { if case .number(let number) = self { number } else { nil } }
     /// nil for a number that is not whole, too.
     public var int: Int? { double.flatMap { Int(exactly: $0) } }
+    /// nil for anything but `.string`.
     public var string: String? { if case .string(let text) = self { text } else { nil } }
+    /// nil for anything but `.date`.
     public var date: Date? { if case .date(let date) = self { date } else { nil } }
+    /// nil for anything but `.bytes`.
     public var bytes: Bytes? { if case .bytes(let bytes) = self { bytes } else { nil } }
+    /// nil for anything but `.geoPoint`.
     public var geoPoint: GeoPoint? { if case .geoPoint(let point) = self { point } else { nil } }
+    /// nil for anything but `.polygon`.
     public var polygon: Polygon? { if case .polygon(let polygon) = self { polygon } else { nil } }
+    /// nil for anything but `.file`.
     public var file: File? { if case .file(let file) = self { file } else { nil } }
+    /// nil for anything but `.pointer`.
     public var pointer: AnyPointer? { if case .pointer(let pointer) = self { pointer } else { nil } }
+    /// nil for anything but `.array`.
     public var array: [Value]? { if case .array(let array) = self { array } else { nil } }
+    /// nil for anything but `.object`.
     public var object: [String: Value]? { if case .object(let object) = self { object } else { nil } }
 
     /// A member of an object; nil for anything else.

@@ -1,0 +1,3 @@
+import Viajes
+
+try await viajes().run()
