@@ -45,6 +45,9 @@ let package = Package(
             linkerSettings: [.linkedLibrary("simdjson")]),
 
         .target(name: "CMigrations", path: "Sources/CMigrations"),
+        .target(
+            name: "CJavaScriptCore", path: "Sources/CJavaScriptCore", linkerSettings: [.linkedLibrary("dl")]),
+        .target(name: "CRuntimeScripts", path: "Sources/CRuntimeScripts"),
 
         // Rooms
         room("Dates", []),
@@ -57,16 +60,21 @@ let package = Package(
         room("Store", ["Core", "Postgres", "Wire", "Schema", "CCrypto"]),
         room("Accounts", ["Core", "Postgres", "Wire", "Schema", "Store", "CCrypto", "CCrypt"]),
         room("Cloud", ["Core", "HTTP", "Wire", "CCrypto"]),
+        .target(
+            name: "JavaScript",
+            dependencies: ["Core", "HTTP", "Wire", "Cloud", "CJavaScriptCore", "CRuntimeScripts", "CCrypto"],
+            path: "Sources/JavaScript", exclude: ["Runtime"], swiftSettings: rules),
         room("Jobs", ["Core", "Dates", "Postgres", "Wire", "Schema", "Store"]),
         room(
             "Server",
             [
-                "Core", "Dates", "Postgres", "HTTP", "Wire", "Options", "Schema", "Store", "Accounts", "Cloud", "Jobs",
-                "CCrypto",
+                "Core", "Dates", "Postgres", "HTTP", "Wire", "Options", "Schema", "Store", "Accounts", "Cloud",
+                "JavaScript", "Jobs", "CCrypto",
             ]),
         room("Hermes", ["Core", "HTTP", "Wire", "Options", "Cloud", "Jobs", "Server"]),
         .executableTarget(
-            name: "hermes", dependencies: ["Core", "Postgres", "Wire", "Options", "Schema", "Jobs", "Server"],
+            name: "hermes",
+            dependencies: ["Core", "Postgres", "Wire", "Options", "Schema", "JavaScript", "Jobs", "Server"],
             path: "Sources/hermes", swiftSettings: rules),
         // The bare server that benchmarks compare with
         .executableTarget(
@@ -90,6 +98,7 @@ let package = Package(
             "JobsTests", ["Core", "Dates", "Postgres", "Wire", "Schema", "Store", "Jobs", "TestSupport"]),
         tests("CloudTests", ["Cloud", "Core", "HTTP", "Wire"]),
         tests("OptionsTests", ["Options", "Wire"]),
+        tests("JavaScriptTests", ["Core", "HTTP", "Wire", "Cloud", "JavaScript"]),
         tests(
             "ServerTests",
             [

@@ -13,6 +13,8 @@ public struct CloudCall: Sendable {
     public var payload: JSONObject
     /// Before a save: what is to be written alone, operations as `__op`. (`object` holds it over what was there.)
     public var changes: JSONObject?
+    /// Before a save of a user: a new password goes with it, which cloud code never meets.
+    public var hasPassword = false
     /// The token of the session that asks; nil for whoever has none.
     public let sessionToken: String?
     /// Whose session that is, and the names of the roles that this user has.
@@ -40,7 +42,8 @@ public struct CloudCall: Sendable {
 /// What cloud code answers.
 public struct CloudAnswer: Sendable {
     /// nil: it changes nothing.
-    /// - beforeSave: `{"object": {…}}`, which replaces all that was to be written (operations as `__op`)
+    /// - beforeSave: `{"object": {…}}`, which replaces all that was to be written (operations as `__op`); beside it
+    ///   `"takenBack": […]`, fields of the client's whose own values it is to be shown instead
     /// - afterSave: `{"object": {…}}`, the client's answer; or `{"fields": {…}}`, which the answer shows beside its own
     /// - beforeFind: `{"query": {…}}`, or `{"objects": […]}`, which are found instead
     /// - afterFind: `{"objects": […]}`

@@ -203,17 +203,15 @@ public enum OptionTable {
     ]
 
     static let cloudCode: [Option] = [
-        Option("cloud", \.cloud, "A file of cloud code in JavaScript, an existing `cloud/main.js`", .notEffective),
+        Option("cloud", \.cloud, "A file of cloud code in JavaScript, an existing `cloud/main.js`"),
         Option("cloudTimeLimit", \.cloudTimeLimit, "Seconds that a hook or a function may take", in: .positive),
         Option(
             "cloudIsolates", \.cloudIsolates,
-            "How many threads run the JavaScript; each has globals of its own", in: 1...64, .notEffective),
+            "How many threads run the JavaScript; each has globals of its own", in: 1...64),
         Option(
             "cloudTurnLimit", \.cloudTurnLimit, "Seconds that JavaScript may run without waiting for anything",
-            in: .positive, .notEffective),
-        Option(
-            "cloudMemoryLimit", \.cloudMemoryLimit, "The memory that JavaScript may take, for each thread",
-            .notEffective),
+            in: .positive),
+        Option("cloudMemoryLimit", \.cloudMemoryLimit, "The memory that JavaScript may take, for each thread"),
     ]
 
     static let limits: [Option] = [

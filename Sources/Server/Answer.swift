@@ -71,7 +71,7 @@ struct ErrorAnswer {
         let (error, isDefect) = parseError(error)
         var members = JSONObject()
         if let code = error.code { members["code"] = .number(Double(code)) }
-        members["error"] = .string(error.message)
+        members["error"] = error.thrown ?? .string(error.message)
         var answer = Answer(status: status(error), json: .object(members))
         if let seconds = error.retryAfter { answer.headers.append(("Retry-After", "\(seconds)")) }
         return (answer, isDefect)

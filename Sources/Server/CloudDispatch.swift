@@ -102,12 +102,14 @@ final class CloudDispatch {
     ///
     /// - Throws: the handler's `ParseError`; 141 for any other fault of it, told to the log with its name.
     func call(
-        _ handler: CloudHandler, _ payload: JSONObject, changes: JSONObject? = nil, in operation: Operation
+        _ handler: CloudHandler, _ payload: JSONObject, changes: JSONObject? = nil, hasPassword: Bool = false,
+        in operation: Operation
     ) async throws -> CloudAnswer {
         guard let caller = OperationCaller(api, operation) else { throw CancellationError() }
         defer { caller.end() }
         var call = CloudCall(
             payload: payload, changes: changes, sessionToken: operation.viewer.session?.token, caller: caller)
+        call.hasPassword = hasPassword
         call.userId = operation.viewer.userId
         call.roles = operation.viewer.roles
         call.requestId = operation.request.id
@@ -252,9 +254,12 @@ final class CloudDispatch {
         }
         object.apply(write.update)
         payload["object"] = named(object, write.className)
-        let answer = try await call(handler, payload, changes: write.update.json, in: write.operation)
+        let answer = try await call(
+            handler, payload, changes: write.update.json, hasPassword: write.password != nil, in: write.operation)
         write.wasSeenByHooks = true
-        if let body = answer.body?.object?["object"]?.object { try replace(write, by: body) }
+        guard let body = answer.body?.object, let object = body["object"]?.object else { return }
+        try replace(write, by: object)
+        write.changedByHooks += (body["takenBack"]?.array ?? []).compactMap(\.string)
     }
 
     /// What a hook answers is written in place of what was to be written.
@@ -270,7 +275,8 @@ final class CloudDispatch {
         update.updatedAt = write.update.updatedAt
         let before = write.update
         for change in update.changes where !before.changes.contains(change) {
-            write.changedByHooks.append(change.path.field)
+            if case .relation = change.operation { continue }
+            write.changedByHooks.append(change.path.description)
         }
         if let acl = update.acl, acl != before.acl { write.changedByHooks.append("ACL") }
         write.update = update
@@ -311,6 +317,10 @@ final class CloudDispatch {
         guard case .object(let body)? = answer.body else { return }
         if case .object(var asked)? = body["query"] {
             asked["className"] = nil
+            // What the hook was not told of it can't have changed.
+            for name in ["count", "limit"] where query[name] == nil && asked[name] == nil {
+                asked[name] = find.parameters[name]
+            }
             find.query = try Query.parse(
                 className: className, parameters: asked.members, internalKeys: find.operation.viewer.isMaster)
             find.parameters = asked

@@ -24,6 +24,7 @@ final class Node: Sendable {
     /// All cloud code of this node.
     let cloud: CloudRegistry
     private let hookTable: HookTable
+    private let scripts = Mutex<ScriptHost?>(nil)
     private let globalConfig = GlobalConfig()
     private let end = Waiter()
     /// What each worker serves with, from the start until it has drained.
@@ -102,10 +103,15 @@ final class Node: Sendable {
             servers.withLock { $0.append(server) }
         }
         try await first?.run { try await $0.prepareNode() }
+        // Now it can read and write, and nobody asks for anything yet.
+        if let host = ScriptHost(options, registry: cloud, background: NodeCaller(node: self)) {
+            try await host.load()
+            scripts.withLock { $0 = host }
+        }
         let end = end
         await workers[0].run { _, loop in
             let signals = SignalSource([SIGTERM, SIGINT, SIGHUP], loop: loop) { signal in
-                if signal == SIGHUP { self.reloadCertificate() } else { end.resume() }
+                if signal == SIGHUP { self.reload() } else { end.resume() }
             }
             loop.keep(signals)
             self.listener.start(on: loop)
@@ -153,6 +159,7 @@ final class Node: Sendable {
             }
         }
         await hookTable.stop()
+        scripts.withLock { $0 }?.stop()
         for worker in workers { await worker.stop() }
     }
 
@@ -166,24 +173,47 @@ final class Node: Sendable {
         return try TLS(certificateFile: certificate, keyFile: key)
     }
 
-    /// SIGHUP: new connections get the certificate as its file is now. A file that can't be used changes nothing.
-    private func reloadCertificate() {
+    /// SIGHUP: new connections get the certificate as its file is now, new requests the cloud code. A file that can't be
+    /// used changes nothing.
+    private func reload() {
         ServiceManager.tell(.reloading)
         Task {
-            do {
-                if let tls = try certificate() {
-                    for server in servers.withLock({ $0 }) { try await server.run { try $0.reload(tls) } }
-                    Log.shared.info("the certificate was read again")
-                }
-            } catch {
-                Log.shared.error("the certificate cannot be used; the old one stays", ["error": "\(error)"])
-            }
+            await reloadCertificate()
+            await reloadScripts()
             ServiceManager.tell(.ready)
         }
     }
 
     /// Has every session looked up again. For tests, which change the database under the server.
     func forgetViewers() { viewers.forget("*") }
+
+    private func reloadCertificate() async {
+        do {
+            if let tls = try certificate() {
+                for server in servers.withLock({ $0 }) { try await server.run { try $0.reload(tls) } }
+                Log.shared.info("the certificate was read again")
+            }
+        } catch {
+            Log.shared.error("the certificate cannot be used; the old one stays", ["error": "\(error)"])
+        }
+    }
+
+    private func reloadScripts() async {
+        guard let host = scripts.withLock({ $0 }) else { return }
+        do {
+            try await host.load()
+            Log.shared.info("the cloud code was loaded again")
+        } catch {
+            Log.shared.error("the cloud code cannot be loaded; the old one stays", ["error": "\(error)"])
+        }
+    }
+
+    // MARK: cloud code
+
+    /// Serves a request of cloud code that belongs to no client's.
+    func serve(_ request: CloudRequest) async throws -> CloudResponse? {
+        try await first?.run { try await $0.serve(request) }
+    }
 
     // MARK: for the workers
 

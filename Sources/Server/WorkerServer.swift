@@ -1,9 +1,11 @@
+import Cloud
 import Core
 import HTTP
 import Jobs
 import Options
 import Postgres
 import Schema
+import Store
 import Wire
 
 /// What one worker serves with: its HTTP server, its database connections, its API.
@@ -59,6 +61,12 @@ final class WorkerServer {
         runner.scheduleAll { try await api.dueSchedules() }
         runner.start()
         jobs = runner
+    }
+
+    /// Serves a request of cloud code that belongs to no client's.
+    func serve(_ request: CloudRequest) async throws -> CloudResponse {
+        guard let caller = OperationCaller(api, api.store.operation(as: Viewer())) else { throw CancellationError() }
+        return try await caller.send(request)
     }
 
     func reload(_ tls: TLS) throws { try server.reload(tls: tls) }

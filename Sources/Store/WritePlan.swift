@@ -109,8 +109,11 @@ extension Store {
         for name in write.changedByHooks {
             if name == "ACL" {
                 if case .set(let acl)? = completed.acl { told[name] = acl.json }
-            } else if let change = write.change(name) {
+            } else if let change = write.update.changes.first(where: { $0.path.description == name }) {
                 told[name] = change.operation.json
+            } else {
+                // Taken back: the client's own value does not stand.
+                told[name] = write.original?[name] ?? ["__op": "Delete"]
             }
         }
         return told

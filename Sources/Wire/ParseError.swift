@@ -6,6 +6,8 @@ public struct ParseError: Error, Sendable, Equatable {
     public var message: String
     /// The HTTP status where it is not the one that follows from the code.
     public var status: Int?
+    /// What the client is told in the place of `message`: cloud code may throw a number or an object.
+    public var thrown: JSON?
     /// Seconds after which the client may try again (`Retry-After`).
     public var retryAfter: Int?
 

@@ -1,16 +1,18 @@
 import Glibc
+import JavaScript
 import Options
 import Server
 import Wire
 
 /// What was typed after `hermes`.
 struct Command {
-    enum Verb: String { case serve, doctor, jobs, options, version, help }
+    enum Verb: String { case serve, doctor, jobs, cloud, options, version, help }
 
     let verb: Verb
     private var arguments = ServerArguments()
     private var wantsMarkdown = false
     private var jobs = JobsCommand()
+    private var checkedFile = ""
 
     /// - Throws: `OptionFault` that says what was not understood.
     init(_ arguments: some Sequence<String>) throws(OptionFault) {
@@ -24,6 +26,13 @@ struct Command {
             }
             verb = rest.contains("--help") ? .help : known
         }
+        if verb == .cloud {
+            guard rest.popFirst() == "check", let file = rest.popFirst(), rest.isEmpty else {
+                throw OptionFault("`hermes cloud check FILE` looks at a file of cloud code in JavaScript")
+            }
+            checkedFile = file
+            return
+        }
         while let argument = rest.popFirst() {
             switch verb {
             case .options:
@@ -33,7 +42,7 @@ struct Command {
                 wantsMarkdown = true
             case .jobs where try jobs.take(argument, &rest): continue
             case .serve, .doctor, .jobs: try self.arguments.take(argument, &rest)
-            case .version, .help: return
+            case .cloud, .version, .help: return
             }
         }
     }
@@ -43,6 +52,14 @@ struct Command {
         case .help: print(Command.help)
         case .version: print("hermes \(Banner.version)")
         case .options: print(wantsMarkdown ? OptionTable.markdown : OptionTable.list, terminator: "")
+        case .cloud:
+            let code = try await JavaScriptCode(mainFile: checkedFile, options: ServerOptions().javaScript)
+            // What it registers a moment after it has been loaded counts as well.
+            try await Task.sleep(for: .milliseconds(200))
+            let description = code.description
+            for handler in description.handlers { print(handler) }
+            for feature in description.missing { print("missing: \(feature)") }
+            exit(description.missing.isEmpty ? 0 : 1)
         case .doctor:
             let doctor = await Doctor(options: try arguments.options())
             print(doctor.report)
@@ -69,6 +86,9 @@ struct Command {
             Says in one screen what is wrong with a set-up, and what to do; exit status 1 where something is.
         hermes jobs [list [--state STATE] [--kind KIND] [--limit N] | show ID | retry ID | cancel ID] [--json] [the same]
             Looks at the queue of jobs: mail, jobs of cloud code, and what else is done later.
+        hermes cloud check FILE
+            Loads a file of cloud code in JavaScript, lists what it registers and what it uses that is not there; exit
+            status 1 where something is missing.
         hermes options [--markdown]
             Lists all options.
         hermes version, hermes help

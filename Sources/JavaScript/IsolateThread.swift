@@ -1,0 +1,263 @@
+import Cloud
+import Core
+import Glibc
+import HTTP
+import Wire
+
+/// What lives on an isolate's thread: the engine, the runtime's entry points, timers, requests on their way.
+///
+/// Each event (a call, an answer, a timer) enters the engine by itself, and the promises that it settles run before that
+/// returns: so all that a script does in a turn belongs to the call whose event it was, its `owner`.
+final class IsolateThread {
+    let isolate: Isolate
+    let loop: Loop
+    let engine: Engine
+    var timers: [Int: Loop.Timer] = [:]
+    var fetches: [Int: Task<Void, Never>] = [:]
+    private(set) lazy var client = HTTPClient(loop: loop)
+
+    private var entry: [String: Engine.Value] = [:]
+    private var isLoaded = false
+    /// Calls of handlers that the code has not registered yet.
+    private var early: [RunningCall] = []
+    /// Timers and requests on their way, by the call that they belong to.
+    private var underWay: [Int: Int] = [:]
+    /// How calls reach the server that have ended and left something behind.
+    private var leftBehind: [Int: any CloudCaller] = [:]
+    private var deadlines: [Int: Loop.Timer] = [:]
+    private var turn = Turn()
+    private var residentAtCheck = ProcessMemory.resident()
+
+    /// What is known of the turn that runs now.
+    private struct Turn {
+        /// The number of a call; 0 is nobody's.
+        var owner = 0
+        var began: UInt64 = 0
+        var limit: UInt64 = 0
+        var overrun: Overrun?
+    }
+    private enum Overrun {
+        case time(place: String)
+        case memory
+    }
+
+    var options: JavaScriptOptions { isolate.options }
+    /// For the log: whose code runs.
+    var owner: RunningCall? { isolate.running(turn.owner) }
+    var ownerNumber: Int { turn.owner }
+    var isStopped: Bool { turn.overrun != nil }
+
+    init(isolate: Isolate, loop: Loop) throws {
+        self.isolate = isolate
+        self.loop = loop
+        engine = try Engine()
+        turn.began = IsolateThread.processorTime()
+        turn.limit = isolate.options.callLimit
+        engine.watch(every: 0.02) { [unowned self] in shouldEnd() }
+        try start()
+    }
+
+    private func start() throws {
+        let host = try hostObject()
+        guard let source = RuntimeScripts.named("boot") else { throw EngineFault("the runtime's scripts are missing") }
+        let boot = try engine.evaluate(source, file: "hermes:boot")
+        let entries = try engine.call(boot, [.value(host)])
+        for name in ["load", "start", "forget", "tick", "deliver", "refuse", "fetched"] {
+            guard let function = engine.property(name, of: entries) else { throw EngineFault("no entry \(name)") }
+            entry[name] = engine.keep(function)
+        }
+        if let rejected = engine.property("rejected", of: entries) { engine.setUnhandledRejectionCallback(rejected) }
+    }
+
+    /// - Throws: `EngineFault`, with file and line where the code is at fault.
+    func load(_ file: String) throws {
+        // Reading and compiling all modules is more than an ordinary turn.
+        if let fault = enter("load", owner: 0, limit: options.callLimit, [.text(file)]) { throw fault }
+        isLoaded = true
+    }
+
+    /// Lets go of everything: a task that still waits for an answer may hold this object for ever.
+    func close() {
+        for timer in Array(timers.values) + Array(deadlines.values) { timer.cancel() }
+        for fetch in fetches.values { fetch.cancel() }
+        timers = [:]
+        deadlines = [:]
+        fetches = [:]
+        early = []
+        client.close()
+        loop.release(self)
+        engine.close()
+    }
+
+    // MARK: calls
+
+    func start(_ call: RunningCall) {
+        // It may have been cancelled since.
+        guard isolate.running(call.number) != nil else { return }
+        if let deadline = call.deadline, deadlines[call.number] == nil {
+            let now = Loop.monotonicNow()
+            deadlines[call.number] = loop.schedule(after: deadline > now ? deadline - now : 0) { [unowned self] in
+                timeOut(call)
+            }
+        }
+        guard isolate.handlers.contains(call.key) else {
+            early.append(call)
+            return
+        }
+        let parts = call.key.parts
+        let arguments: [Engine.Argument] = [
+            .text(parts.sort), .text(parts.name), .text(parts.className), .json(call.payload),
+            .text(call.call.sessionToken),
+        ]
+        if let fault = enter("start", owner: call.number, arguments) { end(call.number, fault) }
+    }
+
+    private func timeOut(_ call: RunningCall) {
+        let seconds = Double(options.callLimit) / 1e9
+        Log.shared.error("cloud code took too long", ["cloud": .text(call.name), "seconds": .number(seconds)])
+        forget(call)
+        isolate.finish(
+            call.number,
+            .failure(ParseError(ParseError.scriptFailed, "\(call.name) took longer than \(seconds) s.")))
+    }
+
+    /// What the call answers does not matter any more.
+    func forget(_ call: RunningCall) {
+        deadlines.removeValue(forKey: call.number)?.cancel()
+        early.removeAll { $0 === call }
+        _ = enter("forget", owner: call.number, [])
+    }
+
+    func end(_ number: Int, _ outcome: RunningCall.Outcome) {
+        leave(number)
+        isolate.finish(number, .success(outcome))
+    }
+
+    func end(_ number: Int, _ error: ParseError) {
+        leave(number)
+        isolate.finish(number, .failure(error))
+    }
+
+    private func leave(_ number: Int) {
+        deadlines.removeValue(forKey: number)?.cancel()
+        if underWay[number] != nil, let call = isolate.running(number) { leftBehind[number] = call.call.caller }
+    }
+
+    /// How code of a call reaches the server, also after the call has ended.
+    func caller(of owner: Int) -> (any CloudCaller)? {
+        isolate.running(owner)?.call.caller ?? leftBehind[owner] ?? options.background
+    }
+
+    /// A timer or a request of a call's is under way.
+    func begin(_ owner: Int) { underWay[owner, default: 0] += 1 }
+
+    func done(_ owner: Int) {
+        guard let count = underWay[owner] else { return }
+        underWay[owner] = count > 1 ? count - 1 : nil
+        if count == 1 { leftBehind[owner] = nil }
+    }
+
+    private func end(_ number: Int, _ fault: EngineFault) {
+        end(number, ParseError(ParseError.scriptFailed, fault.message))
+    }
+
+    /// The code has registered a handler.
+    func register(_ key: HandlerKey) {
+        guard isolate.add(key) else { return }
+        let waiting = early.filter { $0.key == key }
+        early.removeAll { $0.key == key }
+        // Not within the turn that registers it.
+        for call in waiting { loop.schedule(after: 0) { [unowned self] in start(call) } }
+        if isLoaded { isolate.changed() }
+    }
+
+    // MARK: turns
+
+    /// Lets the engine run one of the runtime's entry points, and the promises' reactions after it.
+    /// - Returns: what went wrong, unless the isolate came to its end by it.
+    @discardableResult
+    func enter(
+        _ name: String, owner: Int, limit: UInt64? = nil, _ arguments: [Engine.Argument]
+    ) -> EngineFault? {
+        guard let function = entry[name], !isolate.hasEnded else { return nil }
+        turn = Turn(owner: owner, began: IsolateThread.processorTime(), limit: limit ?? options.turnLimit)
+        isolate.turnBegan.store(Loop.monotonicNow(), ordering: .relaxed)
+        var fault: EngineFault?
+        do {
+            try engine.call(function, [.int(owner)] + arguments)
+        } catch let error as EngineFault {
+            fault = error
+        } catch {
+            fault = EngineFault("\(error)")
+        }
+        isolate.turnBegan.store(0, ordering: .relaxed)
+        switch turn.overrun {
+        case nil: checkMemory()
+        case .time(let place): fault = overran(place)
+        case .memory: outgrown()
+        }
+        return fault
+    }
+
+    /// Asked by the engine about every 20 ms of a long turn.
+    private func shouldEnd() -> Bool {
+        if turn.overrun != nil { return true }
+        if IsolateThread.processorTime() &- turn.began > turn.limit {
+            turn.overrun = .time(place: engine.backtrace())
+        } else if hasGrown, engine.memory() > options.memoryLimit {
+            turn.overrun = .memory
+        }
+        return turn.overrun != nil
+    }
+
+    private func overran(_ place: String) -> EngineFault {
+        let seconds = Double(turn.limit) / 1e9
+        let name = owner?.name ?? isolate.mainFile
+        Log.shared.error(
+            "cloud code was stopped: it did not pause",
+            ["cloud": .text(name), "seconds": .number(seconds), "at": .text(place)])
+        let fault = EngineFault("\(name) ran for \(seconds) s without a pause and was stopped.")
+        let owner = turn.owner
+        turn = Turn(limit: options.turnLimit)
+        turn.began = IsolateThread.processorTime()
+        engine.recover()
+        if owner != 0 { end(owner, ParseError(ParseError.scriptFailed, fault.message)) }
+        return fault
+    }
+
+    // MARK: memory
+
+    /// Walking the heap takes its time: only when the process has grown since.
+    private var hasGrown: Bool {
+        let resident = ProcessMemory.resident()
+        guard resident > residentAtCheck + 16 << 20 else {
+            residentAtCheck = min(resident, residentAtCheck)
+            return false
+        }
+        residentAtCheck = resident
+        return true
+    }
+
+    private func checkMemory() {
+        guard hasGrown, engine.memory() > options.memoryLimit else { return }
+        engine.collectGarbage()
+        if engine.memory() > options.memoryLimit { outgrown() }
+    }
+
+    private func outgrown() {
+        let megabytes = options.memoryLimit >> 20
+        let name = owner?.name ?? isolate.mainFile
+        Log.shared.error(
+            "cloud code outgrew its memory; its isolate is renewed",
+            ["cloud": .text(name), "megabytes": .int(megabytes)])
+        isolate.end(
+            ParseError(
+                ParseError.scriptFailed, "The cloud code outgrew its \(megabytes) MB of memory and was started again."))
+    }
+
+    static func processorTime() -> UInt64 {
+        var time = timespec()
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+        return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
+    }
+}

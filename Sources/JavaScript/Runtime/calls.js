@@ -1,0 +1,291 @@
+// A call of the host's: the request that a handler is given, the handler's run, and what is answered.
+(function (internal, module, host) {
+  'use strict';
+  const turn = internal('turn');
+  const util = internal('node/util');
+  const Cloud = internal('parse/cloud');
+  const rest = internal('parse/rest');
+  const ParseError = internal('parse/error');
+  const ParseObject = internal('parse/object');
+  const Query = internal('parse/query');
+  const { validate } = internal('parse/validators');
+  const { encode, decode, isPlain } = internal('parse/encode');
+  const running = new Set();
+
+  const log = Object.fromEntries(Object.entries({ info: 'info', log: 'info', warn: 'warn', error: 'error', debug: 'debug',
+    verbose: 'debug', silly: 'debug' }).map(([name, level]) => [name, (...values) => host.log(level, util.format(...values).toWellFormed())]));
+
+  function start(sort, name, className, payload, token) {
+    const owner = turn.owner;
+    const entry = Cloud._handler(sort, name, className);
+    running.add(owner);
+    const request = requestOf(payload, token);
+    const contextBefore = JSON.stringify(request.context);
+    const finish = ({ body, response } = {}) => {
+      if (!running.delete(owner)) return;
+      const context = JSON.stringify(request.context);
+      host.finish(owner, body === undefined ? undefined : JSON.stringify(body), context === contextBefore ? undefined : context,
+        response && JSON.stringify(response));
+    };
+    const fail = error => {
+      if (!running.delete(owner)) return;
+      const { code, message, thrown } = refused(error, entry);
+      host.fail(owner, code, message, thrown);
+    };
+    const kind = sort === 'trigger' ? triggers[name] : sort === 'function' ? ofFunction : ofJob;
+    try {
+      kind(entry, request, payload).then(finish).catch(fail);
+    } catch (error) {
+      fail(error);
+    }
+  }
+
+  function forget() { running.delete(turn.owner); }
+
+  // What every handler is told.
+  function requestOf(payload, token) {
+    const request = { master: payload.master === true, log, context: payload.context || {}, ip: payload.ip };
+    for (const key of ['triggerName', 'installationId', 'functionName', 'isReadOnly']) if (payload[key] !== undefined) request[key] = payload[key];
+    if (payload.headers) request.headers = payload.headers;
+    if (payload.user) request.user = ParseObject.fromJSON({ ...payload.user, className: '_User', ...(token ? { sessionToken: token } : {}) });
+    return request;
+  }
+
+  // MARK: functions and jobs
+
+  // Of parameters only these become objects.
+  function parameters(value) {
+    if (Array.isArray(value)) return value.map(parameters);
+    if (!isPlain(value)) return value;
+    switch (value.__type) {
+      case 'Date': return Object.assign(new Date(value.iso), value);
+      case 'Pointer': return ParseObject.fromJSON(value);
+      case 'File': return decode(value);
+      default: return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, parameters(one)]));
+    }
+  }
+
+  async function ofFunction({ handler, validator }, request, payload) {
+    request.params = parameters(payload.params || {});
+    await validate(validator, request);
+    const response = new Response();
+    const result = handler.length >= 2 ? await answered(handler, request, response) : await handler(request);
+    return { body: encode(result), response: response.told };
+  }
+
+  // A function of two parameters answers by its second one, or by what it returns.
+  function answered(handler, request, response) {
+    return new Promise((resolve, reject) => {
+      response.success = value => { resolve(value); };
+      response.error = error => { reject(error); };
+      Promise.resolve(handler(request, response)).then(value => { if (value !== undefined) resolve(value); }, reject);
+    });
+  }
+
+  class Response {
+    told = undefined;
+    status(status) { this.told = { headers: {}, ...this.told, status }; return this; }
+    header(name, value) {
+      this.told = { ...this.told, headers: { ...(this.told && this.told.headers), [name]: String(value) } };
+      return this;
+    }
+  }
+
+  async function ofJob({ handler }, request, payload) {
+    const { log: jobLog, ip, headers, installationId } = request;
+    const job = { params: parameters(payload.params || {}), jobName: payload.jobName, jobId: payload.jobId, log: jobLog, ip, headers,
+      installationId, message: text => (typeof text === 'string' ? rest.report(text) : Promise.resolve()) };
+    let result;
+    try { result = await handler(job); } catch (error) {
+      // What was thrown and is no text leaves the last message as it is.
+      throw typeof error === 'string' || error instanceof Error ? error : new ParseError(ParseError.SCRIPT_FAILED, '');
+    }
+    const text = result instanceof Error ? result.message : result;
+    return typeof text === 'string' ? { body: text } : {};
+  }
+
+  // MARK: triggers
+
+  // Runs a trigger's validator and then the trigger; `skipped` where neither is to run.
+  const skipped = Symbol('skipped');
+  async function run({ handler, validator }, request) {
+    if (request.master && validator && validator.skipWithMasterKey) return { returned: skipped };
+    await validate(validator, request);
+    const result = handler(request);
+    const isPromised = Boolean(result) && typeof result.then === 'function';
+    return { returned: await result, isPromised };
+  }
+
+  function objectOf(json, existed = true) {
+    const { __type, ...values } = json;
+    const object = ParseObject.fromJSON(values);
+    object._setExisted(existed);
+    return object;
+  }
+  function giveObjects(request, payload) {
+    if (payload.original) request.original = objectOf(payload.original);
+    request.object = objectOf(payload.object, payload.original !== undefined);
+  }
+
+  async function beforeSave(entry, request, payload) {
+    if (payload.className === '@Config') return ofConfig(entry, request, payload);
+    if (payload.original) request.original = objectOf(payload.original);
+    request.object = objectOf(payload.original || { className: payload.className }, payload.original !== undefined);
+    const { objectId, createdAt, updatedAt, className, ...changes } = payload.changes || payload.object;
+    const { object } = request;
+    object._assume(decode(changes));
+    // A password is never shown, only that there is one.
+    if (payload.hasPassword) object._assume({ password: '' });
+    const saved = () => {
+      const json = object._getSaveJSON();
+      if (json.password === '') delete json.password;
+      return json;
+    };
+    const before = JSON.stringify(saved());
+    const { returned, isPromised } = await run(entry, request);
+    if (returned === skipped) return {};
+    // Only a promise can replace the write; what is returned otherwise counts for nothing.
+    if (isPromised && isPlain(returned) && !(returned instanceof ParseObject) && isPlain(returned.object)) {
+      return { body: { object: encode(returned.object, false, true) } };
+    }
+    const after = saved();
+    if (JSON.stringify(after) === before) return {};
+    return { body: { object: after, takenBack: Object.keys(JSON.parse(before)).filter(key => !(key in after)) } };
+  }
+
+  async function afterSave(entry, request, payload) {
+    if (payload.className === '@Config') return ofConfig(entry, request, payload);
+    giveObjects(request, payload);
+    const { object } = request;
+    const before = texts(object);
+    const { returned } = await run(entry, request);
+    if (returned === skipped) return {};
+    if (returned !== null && typeof returned === 'object' && returned !== object && !(returned instanceof ParseObject && object.equals(returned))) {
+      return { body: { object: returned instanceof ParseObject ? returned.toJSON() : encode(returned) } };
+    }
+    // What the hook set, fetched or saved shows in the client's answer.
+    const json = object._toFullJSON();
+    // The reference answers a user's name wherever something listens to users.
+    if (payload.className === '_User') delete before.username;
+    const fields = Object.fromEntries(Object.entries(json).filter(([key, value]) => JSON.stringify(value) !== before[key]));
+    return Object.keys(fields).length > 0 ? { body: { fields } } : {};
+  }
+  const texts = object => Object.fromEntries(Object.entries(object._toFullJSON()).map(([key, value]) => [key, JSON.stringify(value)]));
+
+  async function ofConfig(entry, request, payload) {
+    const Config = internal('parse/config');
+    const values = json => Config._fromJSON((json && json.params) || {});
+    request.object = values(payload.object);
+    request.original = payload.original ? values(payload.original) : undefined;
+    await run(entry, request);
+    return {};
+  }
+
+  async function withObject(entry, request, payload) {
+    giveObjects(request, payload);
+    request.object._setExisted(true);
+    await run(entry, request);
+    return {};
+  }
+
+  async function withFile(entry, request, payload) {
+    request.file = decode(payload.file);
+    request.fileSize = payload.fileSize;
+    await run(entry, request);
+    return {};
+  }
+
+  async function beforeFind(entry, request, payload) {
+    if (payload.className === '@File') return withFile(entry, request, payload);
+    giveQuery(request, payload);
+    const before = JSON.stringify(request.query.toJSON());
+    const { returned } = await run(entry, request);
+    if (returned === skipped) return {};
+    if (Array.isArray(returned)) return { body: { objects: returned.map(found) } };
+    // Another query stands for what it says; the rest stays as the client asked.
+    const json = returned instanceof Query ? { ...request.query.toJSON(), ...returned.toJSON() } : request.query.toJSON();
+    return JSON.stringify(json) === before ? {} : { body: { query: json } };
+  }
+  function giveQuery(request, payload) {
+    request.query = Query.fromJSON(payload.className, payload.query || {});
+    request.isGet = payload.isGet === true;
+    request.count = payload.count === true;
+    // Unless something else is asked for, it is as many as the server gives.
+    const { query } = request;
+    if (!request.isGet && !request.count && query._limit < 0 && rest.configuration.defaultLimit) query.limit(rest.configuration.defaultLimit);
+  }
+
+  async function afterFind(entry, request, payload) {
+    if (payload.className === '@File') return withFile(entry, request, payload);
+    giveQuery(request, payload);
+    request.objects = (payload.objects || []).map(json => objectOf({ ...json, className: payload.className }));
+    const { objects } = request;
+    const { returned } = await run(entry, request);
+    // Skipped or not, what goes through here names its class.
+    return { body: { objects: (Array.isArray(returned) ? returned : objects).map(found) } };
+  }
+  // As the reference writes results: what a hook has set goes as it is, without types.
+  function found(object) {
+    if (!object || typeof object.toJSON !== 'function') return {};
+    const json = object.toJSON();
+    if (!(object instanceof ParseObject)) return json;
+    for (const key of Object.keys(object._pending[0])) {
+      const value = object.get(key);
+      json[key] = value instanceof ParseObject ? value._toFullJSON() : value;
+    }
+    return { ...json, className: object.className };
+  }
+
+  async function ofLiveQuery(entry, request, payload) {
+    const asObject = json => (json ? objectOf({ ...json, className: payload.className }) : undefined);
+    for (const key of ['event', 'requestId', 'clients', 'subscriptions', 'clientId', 'useMasterKey', 'sessionToken']) request[key] = payload[key];
+    if (payload.query) giveQuery(request, payload);
+    request.object = asObject(payload.object);
+    request.original = asObject(payload.original);
+    const before = request.object && JSON.stringify(request.object.toJSON());
+    const queryBefore = request.query && JSON.stringify(request.query.toJSON());
+    request.sendEvent = true;
+    await run(entry, request);
+    const body = {};
+    if (request.sendEvent === false) body.sendEvent = false;
+    if (request.object && JSON.stringify(request.object.toJSON()) !== before) body.object = request.object.toJSON();
+    if (request.query && JSON.stringify(request.query.toJSON()) !== queryBefore) body.query = request.query.toJSON();
+    return Object.keys(body).length > 0 ? { body } : {};
+  }
+
+  const onFileOr = other => (entry, request, payload) => (payload.className === '@File' ? withFile : other)(entry, request, payload);
+  const triggers = {
+    beforeSave: onFileOr(beforeSave), afterSave: onFileOr(afterSave), beforeDelete: onFileOr(withObject), afterDelete: onFileOr(withObject),
+    beforeFind, afterFind,
+    beforeLogin: withObject, afterLogin: withObject, afterLogout: withObject, beforePasswordResetRequest: withObject,
+    beforeConnect: ofLiveQuery, beforeSubscribe: ofLiveQuery, afterEvent: ofLiveQuery,
+  };
+
+  // MARK: faults
+
+  // Where an error comes from: the first line of its trace that lies in a file.
+  function placeOf(error) {
+    const match = String(error.stack || '').split('\n').map(line => /@(\/.*:\d+):\d+$/.exec(line)).find(Boolean);
+    return match ? match[1] : '';
+  }
+
+  // The code and the message that the client gets for what a handler threw.
+  function refused(error, { name, className }) {
+    if (error instanceof ParseError) return { code: error.code, message: textOf(error.message) };
+    if (error instanceof Error) {
+      const place = placeOf(error);
+      host.log('error', `${name} ${className}`.trim() + ` threw ${error.name}: ${error.message}${place && ` at ${place}`}`);
+    }
+    const told = (error && typeof error === 'object' && error.message ? error.message : error) || 'Script failed.';
+    // What is no text goes to the client as it is.
+    return { code: ParseError.SCRIPT_FAILED, message: textOf(told), thrown: typeof told === 'string' ? undefined : JSON.stringify(told) };
+  }
+  function textOf(value) {
+    if (typeof value === 'string') return value.toWellFormed();
+    if (value === undefined || value === null) return '';
+    const text = JSON.stringify(value);
+    return text === undefined ? String(value) : text;
+  }
+
+  module.exports = { start, forget };
+})

@@ -1,0 +1,75 @@
+// Parse.Cloud: what the code listens to and offers, and calls of functions and jobs.
+(function (internal, module, host) {
+  'use strict';
+  const rest = internal('parse/rest');
+  const { encode, decode } = internal('parse/encode');
+  const handlers = new Map();
+  const keyOf = (sort, name, className) => `${sort}\n${name}\n${className}`;
+
+  function register(sort, name, className, handler, validator) {
+    if (typeof handler !== 'function') throw new TypeError(`${sort} ${name} ${className}: the handler is no function`);
+    checkValidator(validator, `${name} ${className}`.trim());
+    // Of two handlers for one thing the last one counts, as in the reference.
+    handlers.set(keyOf(sort, name, className), { handler, validator, sort, name, className });
+    host.register(sort, name, className);
+  }
+
+  const validatorKeys = ['requireMaster', 'requireUser', 'validateMasterKey', 'skipWithMasterKey', 'requireAnyUserRoles',
+    'requireAllUserRoles', 'requireUserKeys', 'fields', 'rateLimit', 'requireAllUserKeys'];
+  function checkValidator(validator, name) {
+    if (validator === undefined || validator === null || typeof validator === 'function') return;
+    if (typeof validator !== 'object') throw new TypeError(`${name}: the validator is neither a function nor an object`);
+    const unknown = Object.keys(validator).find(key => !validatorKeys.includes(key));
+    if (unknown) throw new Error(`${unknown} is not a supported parameter for Cloud Function validations.`);
+    if (validator.rateLimit) host.missing('rateLimit of a validator', name);
+  }
+
+  function classOf(target) {
+    if (typeof target === 'string') return target;
+    if (target === internal('parse/file')) return '@File';
+    if (target && typeof target.className === 'string') return target.className;
+    if (typeof target === 'function') return new target().className;
+    throw new TypeError('a trigger needs a class, by its name or its constructor');
+  }
+
+  const Cloud = {
+    define(name, handler, validator) { register('function', String(name), '', handler, validator); },
+    job(name, handler) { register('job', String(name), '', handler); },
+    beforeConnect(handler, validator) { register('trigger', 'beforeConnect', '@Connect', handler, validator); },
+    beforeSubscribe(target, handler, validator) { register('trigger', 'beforeSubscribe', classOf(target), handler, validator); },
+    afterLiveQueryEvent(target, handler, validator) { register('trigger', 'afterEvent', classOf(target), handler, validator); },
+    onLiveQueryEvent() { host.missing('Parse.Cloud.onLiveQueryEvent', ''); },
+
+    run(name, data, options = {}) {
+      if (typeof name !== 'string' || name === '') return Promise.reject(new TypeError('Cloud function name must be a string.'));
+      return rest.request('POST', `functions/${rest.segment(name)}`, encode(data || {}, true), options).then(answer => decode(answer).result);
+    },
+    startJob(name, data, options = {}) {
+      if (typeof name !== 'string' || name === '') return Promise.reject(new TypeError('Cloud job name must be a string.'));
+      return rest.send('POST', `jobs/${rest.segment(name)}`, encode(data || {}, true), { ...options, useMasterKey: true })
+        .then(answer => answer.headers['x-parse-job-status-id']);
+    },
+    getJobStatus: id => new (internal('parse/query'))('_JobStatus').get(id, { useMasterKey: true }),
+    getJobsData: (options = {}) => rest.request('GET', 'cloud_code/jobs/data', {}, { ...options, useMasterKey: true }),
+    useMasterKey() {
+      console.warn('Parse.Cloud.useMasterKey does nothing; give { useMasterKey: true } with each request');
+    },
+    sendEmail() {
+      host.missing('Parse.Cloud.sendEmail', '');
+      return Promise.reject(new Error('Parse.Cloud.sendEmail: cloud code can not send mail in this version'));
+    },
+    _handler: (sort, name, className) => handlers.get(keyOf(sort, name, className)),
+  };
+  for (const name of ['beforeSave', 'afterSave', 'beforeDelete', 'afterDelete', 'beforeFind', 'afterFind']) {
+    Cloud[name] = (target, handler, validator) => register('trigger', name, classOf(target), handler, validator);
+  }
+  for (const [name, className] of [['beforeLogin', '_User'], ['afterLogin', '_User'], ['afterLogout', '_Session'],
+    ['beforePasswordResetRequest', '_User']]) {
+    Cloud[name] = (target, handler, validator) => {
+      const isNamed = typeof target === 'string' || (target && typeof target.className === 'string' && typeof handler === 'function');
+      const [body, check] = isNamed ? [handler, validator] : [target, handler];
+      register('trigger', name, className, body, check);
+    };
+  }
+  module.exports = Cloud;
+})

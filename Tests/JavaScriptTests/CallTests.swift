@@ -1,0 +1,215 @@
+import Cloud
+import Core
+import Foundation
+import Testing
+import Wire
+
+@testable import JavaScript
+
+@Suite struct CallTests {
+    @Test func aFunctionAnswersWhatItReturns() async throws {
+        let script = try Script(
+            """
+            Parse.Cloud.define('hola', ({ params }) => `hola, ${params.nombre}`);
+            Parse.Cloud.define('nada', () => undefined);
+            Parse.Cloud.define('luego', async () => { await new Promise(done => setTimeout(done, 5)); return { fecha: new Date(0) }; });
+            """)
+        let code = try await script.load()
+        let greeting = try await code.call("hola", JSONObject([("nombre", "Ñusta\u{0}🙂")]))
+        #expect(greeting.body == "hola, Ñusta\u{0}🙂")
+        let nothing = try await code.call("nada")
+        #expect(nothing.body == nil)
+        let later = try await code.call("luego")
+        #expect(later.body == ["fecha": ["__type": "Date", "iso": "1970-01-01T00:00:00.000Z"]])
+    }
+
+    @Test func manyCallsAtOnceAreToldApart() async throws {
+        let script = try Script(
+            """
+            Parse.Cloud.define('doble', async ({ params }) => {
+              await new Promise(done => setTimeout(done, params.n % 7));
+              return (await new Parse.Query('Numeros').get(String(params.n))).get('valor');
+            });
+            """)
+        var options = JavaScriptOptions()
+        options.isolates = 2
+        let code = try await script.load(options)
+        let server = FakeServer { request in
+            let id = request.body["where"]?.object?["objectId"]?.string ?? ""
+            return ["results": [["objectId": .string(id), "valor": .number((Double(id) ?? 0) * 2)]]]
+        }
+        try await withThrowingTaskGroup(of: (Int, JSON?).self) { group in
+            for number in 0..<200 {
+                group.addTask {
+                    (
+                        number,
+                        try await code.call("doble", JSONObject([("n", .number(Double(number)))]), server: server).body
+                    )
+                }
+            }
+            for try await (number, answer) in group { #expect(answer == .number(Double(number * 2))) }
+        }
+        #expect(server.received.count == 200)
+    }
+
+    @Test func errorsReachTheClientWithTheirCodes() async throws {
+        let script = try Script(
+            """
+            Parse.Cloud.define('fallar', ({ params }) => {
+              if (params.como === 'parse') throw new Parse.Error(4711, 'Sin plazas');
+              if (params.como === 'texto') throw 'un texto';
+              if (params.como === 'objeto') throw { motivo: 'ninguno' };
+              if (params.como === 'nulo') return Promise.reject(null);
+              return params.nada.nada;
+            });
+            """)
+        let code = try await script.load()
+        let cases: [(String, Int, String)] = [
+            ("parse", 4711, "Sin plazas"), ("texto", 141, "un texto"), ("objeto", 141, #"{"motivo":"ninguno"}"#),
+            ("nulo", 141, "Script failed."),
+        ]
+        for (how, number, message) in cases {
+            let error = await fault { try await code.call("fallar", JSONObject([("como", .string(how))])) }
+            #expect(error?.code == number)
+            #expect(error?.message == message)
+            #expect(error?.thrown == (how == "objeto" ? ["motivo": "ninguno"] : nil))
+        }
+        let own = await fault { try await code.call("fallar") }
+        #expect(own?.code == 141)
+    }
+
+    @Test func aFaultAtLoadNamesFileAndLine() async throws {
+        let cases: [(String, [String: String], String)] = [
+            ("const a = 1;\nnoHay();\n", [:], "main.js:2"),
+            ("const a = 1;\n\nlet = ;\n", [:], "main.js:3"),
+            ("require('./partes/rota');\n", ["partes/rota.js": "\n\nthrow new Error('rota');\n"], "partes/rota.js:3"),
+            ("const x = 1;\nconst fs = require('fs');\n", [:], "main.js:2"),
+            ("require('./datos.json');", ["datos.json": "{"], "datos.json"),
+        ]
+        for (main, files, place) in cases {
+            let script = try Script(main, files: files)
+            do {
+                _ = try await script.load()
+                Issue.record("it was loaded: \(main)")
+            } catch {
+                #expect("\(error)".contains(place), "\(error)")
+            }
+        }
+        do {
+            _ = try await JavaScriptCode(mainFile: "/no/hay/main.js")
+            Issue.record("a file that is not there was loaded")
+        } catch { #expect("\(error)".contains("/no/hay/main.js")) }
+    }
+
+    @Test func requestsGoByTheRightsThatTheCodeNames() async throws {
+        let script = try Script(
+            """
+            Parse.Cloud.define('pedir', async () => {
+              const tema = new Parse.Object('Temas');
+              await tema.save({ titulo: 'Lisboa' }, { useMasterKey: true, context: { de: 'prueba' } });
+              await tema.fetch({ sessionToken: 'r:abc' });
+              await tema.destroy();
+              return [tema.id, tema.get('titulo')];
+            });
+            """)
+        let code = try await script.load()
+        let server = FakeServer { request in
+            request.method == "GET" ? ["objectId": "x1", "titulo": "Oporto"] : ["objectId": "x1"]
+        }
+        let answer = try await code.call("pedir", server: server)
+        #expect(answer.body == ["x1", "Oporto"])
+        let requests = server.received
+        #expect(requests.map(\.method) == ["POST", "GET", "DELETE"])
+        #expect(requests.map(\.path) == ["classes/Temas", "classes/Temas/x1", "classes/Temas/x1"])
+        #expect(requests.map(\.authority) == [.master, .session("r:abc"), .nobody])
+        #expect(requests[0].body == ["titulo": "Lisboa"])
+        #expect(requests[0].context == ["de": "prueba"])
+        #expect(requests[0].installationId == "cloud")
+    }
+
+    @Test func anErrorOfTheServerIsAParseError() async throws {
+        let script = try Script(
+            """
+            Parse.Cloud.define('pedir', async () => {
+              try { await new Parse.Query('Temas').get('x'); return 'bien'; } catch (error) {
+                return [error instanceof Parse.Error, error.code, error.message];
+              }
+            });
+            """)
+        let code = try await script.load()
+        let server = FakeServer { _ in throw ParseError(119, "Permission denied") }
+        let answer = try await code.call("pedir", server: server)
+        #expect(answer.body == [true, 119, "Permission denied"])
+    }
+
+    @Test func theContextComesBack() async throws {
+        let script = try Script(
+            """
+            Parse.Cloud.define('cambia', ({ context }) => { context.dos = 2; });
+            Parse.Cloud.define('deja', () => {});
+            """)
+        let code = try await script.load()
+        let changed = try await code.call("cambia", context: JSONObject([("uno", 1)]))
+        #expect(changed.context == JSONObject([("uno", 1), ("dos", 2)]))
+        let left = try await code.call("deja", context: JSONObject([("uno", 1)]))
+        #expect(left.context == nil)
+    }
+
+    @Test func whatIsRegisteredLaterCounts() async throws {
+        let script = try Script("setTimeout(() => Parse.Cloud.define('tardia', () => 1), 10);")
+        let (changes, continuation) = AsyncStream.makeStream(of: Bool.self)
+        let code = try await script.load { code in
+            continuation.yield(code.code.functions["tardia"] != nil)
+            continuation.finish()
+        }
+        var seen: [Bool] = []
+        for await change in changes { seen.append(change) }
+        #expect(seen == [true])
+        let answer = try await code.call("tardia")
+        #expect(answer.body == 1)
+    }
+
+    @Test func workThatACallLeavesBehindGoesOn() async throws {
+        let script = try Script(
+            """
+            Parse.Cloud.define('deja', () => {
+              setTimeout(() => new Parse.Object('Notas').save({ n: 1 }), 5);
+              return 'ya';
+            });
+            """)
+        let code = try await script.load()
+        let (saves, continuation) = AsyncStream.makeStream(of: CloudRequest.self)
+        let server = FakeServer { request in
+            continuation.yield(request)
+            continuation.finish()
+            return ["objectId": "n1"]
+        }
+        let answer = try await code.call("deja", server: server)
+        #expect(answer.body == "ya")
+        var paths: [String] = []
+        for await save in saves { paths.append(save.path) }
+        #expect(paths == ["classes/Notas"])
+    }
+
+    @Test func whatTheCodeRegistersAndLacksIsToldToPeople() async throws {
+        let script = try Script(
+            """
+            Parse.Cloud.define('abrir', () => {});
+            Parse.Cloud.beforeSave('Temas', () => {});
+            Parse.Cloud.afterSave(Parse.User, () => {});
+            Parse.Cloud.job('resumen', () => {});
+            try { require('fs'); } catch {}
+            """)
+        let code = try await script.load()
+        let description = code.description
+        #expect(description.handlers == ["afterSave _User", "beforeSave Temas", "function abrir", "job resumen"])
+        #expect(description.missing.map(\.name) == [#"module "fs""#])
+        #expect(description.missing.first?.place.hasSuffix("main.js:5") == true)
+    }
+}
+
+extension JSONObject: ExpressibleByDictionaryLiteral {
+    public init(dictionaryLiteral elements: (String, JSON)...) {
+        self.init(elements.map { (key: $0.0, value: $0.1) })
+    }
+}
