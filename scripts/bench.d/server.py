@@ -197,9 +197,9 @@ class Hermes:
         finally:
             program.end()
 
-    def request(self, method, path, body=None, session=None):
+    def request(self, method, path, body=None, session=None, master=False):
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
-        connection.request(method, path, body, headers(session))
+        connection.request(method, path, body, headers(session, master))
         answer = connection.getresponse()
         content = answer.read()
         if answer.status >= 300:
@@ -230,8 +230,10 @@ class Hermes:
         return re.findall(r"LOG:  (?:execute \S+|statement): (.*)", text)
 
 
-def headers(session=None):
+def headers(session=None, master=False):
     result = {"X-Parse-Application-Id": KEYS["appId"], "Content-Type": "application/json"}
     if session:
         result["X-Parse-Session-Token"] = session
+    if master:
+        result["X-Parse-Master-Key"] = KEYS["masterKey"]
     return result
