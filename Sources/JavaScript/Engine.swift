@@ -130,11 +130,7 @@ final class Engine {
     /// Bytes that the heap holds, with what its objects hold beside it. Takes time in proportion to the heap.
     func memory() -> Int {
         guard let statistics = hermes_js_memory_statistics(context) else { return 0 }
-        return ["heapSize", "extraMemorySize"].reduce(0) { sum, name in
-            let size = property(name, of: statistics).map(number) ?? 0
-            // The library's own subtraction may come out below zero, as a very large number.
-            return sum + (size > 0 && size < 1e15 ? Int(size) : 0)
-        }
+        return property("heapSize", of: statistics).map(number).flatMap { Int(exactly: $0) } ?? 0
     }
 
     func collectGarbage() { hermes_js_collect(context) }

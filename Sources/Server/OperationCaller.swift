@@ -26,7 +26,10 @@ final class OperationCaller: CloudCaller, @unchecked Sendable {
     }
 
     func send(_ request: CloudRequest) async throws -> CloudResponse {
-        try await worker.run { _, _ in try await self.serve(request) }
+        // The task is the cloud code's. What it waits for here must end on this worker, not on its own threads first.
+        try await withTaskExecutorPreference(worker.executor) {
+            try await worker.run { _, _ in try await self.serve(request) }
+        }
     }
 
     func transaction<Result: Sendable>(

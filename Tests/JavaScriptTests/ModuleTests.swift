@@ -127,6 +127,50 @@ import Wire
             ])
     }
 
+    @Test func fetchReadsWritesAndGivesUp() async throws {
+        let worker = Worker(name: "fetched")
+        let port = try await worker.run { _, loop in
+            let server = try HTTPServer(loop: loop, limits: HTTPServer.Limits()) { request, responder in
+                switch request.path {
+                case "/lento":
+                    try? await responder.loop.sleep(nanoseconds: 60_000_000_000)
+                    responder.respond()
+                case "/otra":
+                    responder.respond(status: 302, headers: [("Location", "/eco?x=1")])
+                default:
+                    let type = request.header("Content-Type") ?? "-"
+                    responder.respond(
+                        status: 201, headers: [("X-Tipo", type)], body: Array("\(request.method) ".utf8) + request.body)
+                }
+            }
+            let listener = try Listener(host: "127.0.0.1", port: 0, limits: HTTPServer.Limits())
+            listener.add(server)
+            listener.start(on: loop)
+            loop.keep(server)
+            loop.keep(listener)
+            return listener.port
+        }
+        let answer = try await run(
+            """
+            const base = `http://127.0.0.1:${params.puerto}`;
+            const uno = await fetch(`${base}/eco`, { method: 'POST', body: JSON.stringify({ a: 'ñ' }), headers: { 'Content-Type': 'application/json' } });
+            const dos = await fetch(`${base}/eco`, { method: 'POST', body: new URLSearchParams({ a: 'b c' }) });
+            const tres = await fetch(`${base}/otra`);
+            const cuatro = await fetch(`${base}/otra`, { redirect: 'manual' });
+            const cinco = await fetch(`${base}/lento`, { signal: AbortSignal.timeout(20) }).catch(error => error.name);
+            const seis = await fetch(`${base}/lento`, { timeout: 20 }).catch(error => [error instanceof TypeError, error.cause.code]);
+            const siete = await fetch('http://127.0.0.1:1/').catch(error => error.message);
+            return [uno.status, uno.headers.get('x-tipo'), await uno.text(), dos.headers.get('x-tipo'), await dos.text(), await tres.text(),
+              cuatro.status, cuatro.headers.get('location'), cinco, seis, siete];
+            """, ["puerto": .number(Double(port))])
+        await worker.stop()
+        #expect(
+            answer == [
+                201, "application/json", "POST {\"a\":\"ñ\"}", "application/x-www-form-urlencoded;charset=UTF-8",
+                "POST a=b+c", "GET ", 302, "/eco?x=1", "TimeoutError", [true, "ETIMEDOUT"], "fetch failed",
+            ])
+    }
+
     @Test func aScriptOfTheRuntimeIsInTheProgram() throws {
         let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
             .appendingPathComponent("../../Sources/JavaScript/Runtime").standardizedFileURL
