@@ -26,6 +26,8 @@ final class IsolateThread {
     private var leftBehind: [Int: any CloudCaller] = [:]
     private var deadlines: [Int: Loop.Timer] = [:]
     private var turn = Turn()
+    /// On the monotonic clock.
+    private var checkedAt: UInt64 = 0
     private var residentAtCheck = ProcessMemory.resident()
 
     /// What is known of the turn that runs now.
@@ -181,7 +183,8 @@ final class IsolateThread {
     ) -> EngineFault? {
         guard let function = entry[name], !isolate.hasEnded else { return nil }
         turn = Turn(owner: owner, began: IsolateThread.processorTime(), limit: limit ?? options.turnLimit)
-        isolate.turnBegan.store(Loop.monotonicNow(), ordering: .relaxed)
+        let now = Loop.monotonicNow()
+        isolate.turnBegan.store(now, ordering: .relaxed)
         var fault: EngineFault?
         do {
             try engine.call(function, [.int(owner)] + arguments)
@@ -192,7 +195,7 @@ final class IsolateThread {
         }
         isolate.turnBegan.store(0, ordering: .relaxed)
         switch turn.overrun {
-        case nil: checkMemory()
+        case nil: checkMemory(now)
         case .time(let place): fault = overran(place)
         case .memory: outgrown()
         }
@@ -238,7 +241,10 @@ final class IsolateThread {
         return true
     }
 
-    private func checkMemory() {
+    private func checkMemory(_ now: UInt64) {
+        // Asking the kernel costs more than most turns.
+        guard now > checkedAt + 10_000_000 else { return }
+        checkedAt = now
         guard hasGrown, engine.memory() > options.memoryLimit else { return }
         engine.collectGarbage()
         if engine.memory() > options.memoryLimit { outgrown() }
