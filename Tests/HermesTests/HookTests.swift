@@ -168,4 +168,20 @@ import Testing
             #expect(seen.list == ["ana true false largo i1 127.0.0.1 cliente", "true"])
         }
     }
+
+    @Test func aHookThatChangesAUserLosesNoPassword() async throws {
+        let app = Hermes()
+        app.beforeSave(Usuario.self) { request in request.object.ciudad = "Bari" }
+        try await withApp(app) { client in
+            let ana = try await client.signUp("ana", password: "uno")
+            let me = try await ana.get("users/me")
+            #expect(me["ciudad"] == "Bari")
+            let changed = try await ana.put("users/\(me["objectId"]?.string ?? "")", ["password": "dos"])
+            #expect(changed.status == 200)
+            let old = try await client.post("login", ["username": "ana", "password": "uno"])
+            #expect(old.code == 101)
+            let new = try await client.post("login", ["username": "ana", "password": "dos"])
+            #expect(new.status == 200)
+        }
+    }
 }
