@@ -65,16 +65,17 @@ let package = Package(
             dependencies: ["Core", "HTTP", "Wire", "Cloud", "CJavaScriptCore", "CRuntimeScripts", "CCrypto"],
             path: "Sources/JavaScript", exclude: ["Runtime"], swiftSettings: rules),
         room("Jobs", ["Core", "Dates", "Postgres", "Wire", "Schema", "Store"]),
+        room("Mail", ["Core", "Dates", "Postgres", "HTTP", "Wire", "Schema", "Store", "Jobs", "CCrypto"]),
         room(
             "Server",
             [
                 "Core", "Dates", "Postgres", "HTTP", "Wire", "Options", "Schema", "Store", "Accounts", "Cloud",
-                "JavaScript", "Jobs", "CCrypto",
+                "JavaScript", "Jobs", "Mail", "CCrypto",
             ]),
         room("Hermes", ["Core", "HTTP", "Wire", "Options", "Cloud", "Jobs", "Server"]),
         .executableTarget(
             name: "hermes",
-            dependencies: ["Core", "Postgres", "Wire", "Options", "Schema", "JavaScript", "Jobs", "Server"],
+            dependencies: ["Core", "Postgres", "Wire", "Options", "Schema", "JavaScript", "Jobs", "Mail", "Server"],
             path: "Sources/hermes", swiftSettings: rules),
         // The bare server that benchmarks compare with
         .executableTarget(
@@ -87,7 +88,8 @@ let package = Package(
         // Tests
         tests("CoreTests", ["Core", "CLinux"]),
         .target(
-            name: "TestSupport", dependencies: ["Core", "Postgres"], path: "Tests/Support", swiftSettings: rules),
+            name: "TestSupport", dependencies: ["Core", "Postgres", "Wire"], path: "Tests/Support",
+            resources: [.copy("smtp_server.py")], swiftSettings: rules),
         tests("PostgresTests", ["Core", "Postgres", "TestSupport"]),
         tests("HTTPTests", ["Core", "HTTP"]),
         tests("WireTests", ["Wire"], resources: [.copy("Corpus")]),
@@ -96,14 +98,18 @@ let package = Package(
         tests("AccountsTests", ["Accounts", "Wire"]),
         tests(
             "JobsTests", ["Core", "Dates", "Postgres", "Wire", "Schema", "Store", "Jobs", "TestSupport"]),
+        tests(
+            "MailTests",
+            ["Core", "Dates", "Postgres", "HTTP", "Wire", "Schema", "Store", "Jobs", "Mail", "TestSupport"],
+            resources: [.copy("Python")]),
         tests("CloudTests", ["Cloud", "Core", "HTTP", "Wire"]),
         tests("OptionsTests", ["Options", "Wire"]),
         tests("JavaScriptTests", ["Core", "HTTP", "Wire", "Cloud", "JavaScript"]),
         tests(
             "ServerTests",
             [
-                "Core", "Postgres", "HTTP", "Wire", "Options", "Schema", "Store", "Accounts", "Cloud", "Jobs", "Server",
-                "TestSupport",
+                "Core", "Postgres", "HTTP", "Wire", "Options", "Schema", "Store", "Accounts", "Cloud", "Jobs", "Mail",
+                "Server", "TestSupport",
             ]),
         tests("HermesTests", ["Core", "HTTP", "Hermes", "TestSupport"]),
     ],

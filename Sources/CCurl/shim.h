@@ -46,6 +46,18 @@ static inline void hermes_curl_set_socket_opener(CURL *easy, curl_opensocket_cal
     curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, callback);
     curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, argument);
 }
+/// Asked about once a second while a transfer runs, whether it is to end.
+static inline void hermes_curl_set_progress(CURL *easy, curl_xferinfo_callback callback, void *argument) {
+    curl_easy_setopt(easy, CURLOPT_XFERINFOFUNCTION, callback);
+    curl_easy_setopt(easy, CURLOPT_XFERINFODATA, argument);
+    curl_easy_setopt(easy, CURLOPT_NOPROGRESS, 0L);
+}
+/// Hears no more of what the other side says on the connection that was used last.
+static inline void hermes_curl_stop_hearing(CURL *easy) {
+    curl_socket_t socket = CURL_SOCKET_BAD;
+    if (curl_easy_getinfo(easy, CURLINFO_ACTIVESOCKET, &socket) != CURLE_OK || socket == CURL_SOCKET_BAD) return;
+    shutdown(socket, 0 /* SHUT_RD */);
+}
 static inline long hermes_curl_status(CURL *easy) {
     long status = 0;
     curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);

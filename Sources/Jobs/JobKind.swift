@@ -15,6 +15,9 @@ public struct JobKind {
     public var backoff = JobBackoff()
     /// A run that takes longer is cancelled, and has failed; nil: no limit.
     public var timeLimit: Duration? = .seconds(900)
+    /// How many of them a node runs at the same time; nil: as many as it runs jobs. For kinds that wait long for others,
+    /// so that they leave room.
+    public var atOnce: Int?
     /// Does it; answers its last message. It must end soon after its task is cancelled.
     public let run: (JobRun) async throws -> String?
     /// Called in the transaction that ends the job for good. It may be called again where that transaction lost a race.

@@ -143,13 +143,21 @@ public final class JobRunner {
 
     private func take() async throws {
         while !isStopping {
-            let room = options.concurrency - running.count
-            guard room > 0 else { return }
+            var room = options.concurrency - running.count
+            var open: [String] = []
+            for kind in kinds.values {
+                let left = kind.atOnce.map { $0 - running.values.count(where: { $0.job.kind == kind.name }) } ?? room
+                guard left > 0 else { continue }
+                open.append(kind.name)
+                // All that are taken may be of one kind.
+                room = min(room, left)
+            }
+            guard room > 0, !open.isEmpty else { return }
             let deadline = Loop.monotonicNow() + options.lease.inNanoseconds
             let rows = try await store.database.write(
                 JobSQL.take,
                 [
-                    .textArray(kinds.keys.sorted()), .int(Int64(room)), .text(node),
+                    .textArray(open.sorted()), .int(Int64(room)), .text(node),
                     .double(options.lease.inSeconds),
                 ])
             for row in 0..<rows.count { begin(try JobSQL.job(rows, row), deadline) }

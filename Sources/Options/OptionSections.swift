@@ -116,7 +116,14 @@ extension ServerOptions {
     public struct Email: Sendable {
         /// `smtp://[user:password@]host:port` or `smtps://…`.
         public var smtp: String?
+        /// An address, with a name before it perhaps: `Foro <foro@example.com>`.
         public var from: String?
+        public var language = "en"
+        public var certificateAuthorities: String?
+        /// Seconds.
+        public var timeLimit = 120.0
+        public var hourlyPerAddress = 10
+        public var hourlyPerAccount = 30
         public init() {}
     }
 

@@ -49,9 +49,28 @@ extension OptionTable {
         Option(later: "customPages", JSON.self, "Pages of your own, by name"),
         Option(later: "pages.customRoutes", JSON.self, "Routes of your own beside the pages"),
         Option(
-            "email.smtp", \.email.smtp, "The SMTP server, `smtp://[user:password@]host:port` or `smtps://…`",
-            .notEffective),
-        Option("email.from", \.email.from, "The address that mails come from", .notEffective),
+            "email.smtp", \.email.smtp,
+            "The SMTP server, `smtp://[user:password@]host:port` or `smtps://…`; with a password, `smtp` asks for STARTTLS"
+        ),
+        Option(
+            "email.from", \.email.from,
+            "The address that mails come from, such as `foro@example.com` or `El Foro <foro@example.com>`"),
+        Option(
+            "email.language", \.email.language,
+            "The language of mails whose reader's is not known: `en`, `es`, or one of mailTemplates"),
+        Option(
+            "email.certificateAuthorities", \.email.certificateAuthorities,
+            "A file of PEM certificates to trust in place of the system's; with it, `smtp` asks for STARTTLS"),
+        Option("email.timeLimit", \.email.timeLimit, "Seconds that handing over a mail may take", in: 1...3600),
+        Option(
+            "email.hourlyPerAddress", \.email.hourlyPerAddress,
+            "Mails to one address within an hour; those past it are dropped", in: .atLeast(0)),
+        Option(
+            "email.hourlyPerAccount", \.email.hourlyPerAccount,
+            "Mails that one account causes within an hour; those past it are dropped", in: .atLeast(0)),
+        Option(
+            "mailTemplates", \.mailTemplates,
+            "A folder of mails in your own words: `verifyEmail.es.txt`, `verifyEmail.es.html`…"),
         Option("verifyUserEmails", \.verifyUserEmails, "Whether mail addresses are verified"),
         Option(
             "preventLoginWithUnverifiedEmail", \.preventLoginWithUnverifiedEmail,

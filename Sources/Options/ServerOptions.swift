@@ -109,6 +109,8 @@ public struct ServerOptions: Sendable {
     public var accountLockout = AccountLockout()
     public var passwordPolicy = PasswordPolicy()
     public var email = Email()
+    /// A folder; none: only the server's own words.
+    public var mailTemplates: String?
     public var pages = Pages()
     public var auth: JSON = .object(JSONObject())
     public var allowExpiredAuthDataToken = false

@@ -2,6 +2,7 @@ import Accounts
 import Cloud
 import Core
 import HTTP
+import Mail
 import Options
 import Postgres
 import Schema
@@ -23,10 +24,12 @@ final class API {
     private let registry: CloudRegistry
     let hookTable: HookTable
     let globalConfig: GlobalConfig
+    /// nil where no SMTP server is told (`email.smtp`).
+    let mailer: Mailer?
 
     init(
         options: ServerOptions, accounts: Accounts, routes: RouteTable = .standard, registry: CloudRegistry,
-        hookTable: HookTable, globalConfig: GlobalConfig
+        hookTable: HookTable, globalConfig: GlobalConfig, mailer: Mailer?
     ) {
         self.options = options
         self.accounts = accounts
@@ -36,6 +39,7 @@ final class API {
         self.registry = registry
         self.hookTable = hookTable
         self.globalConfig = globalConfig
+        self.mailer = mailer
         identification = Identification(options: options)
         rateLimits = RateLimits(options.rateLimit)
         pages = PageRoutes(options: options, accounts: accounts)

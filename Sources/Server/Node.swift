@@ -3,6 +3,7 @@ import Cloud
 import Core
 import Glibc
 import HTTP
+import Mail
 import Options
 import Postgres
 import Schema
@@ -20,6 +21,7 @@ final class Node: Sendable {
     private let viewers = ViewerCache()
     private let notifications: NodeListener
     private let denylist: KeywordDenylist
+    private let mailer: Mailer?
     private let routes: RouteTable
     /// All cloud code of this node.
     let cloud: CloudRegistry
@@ -54,6 +56,7 @@ final class Node: Sendable {
         self.database = database
         self.routes = routes
         notifications = NodeListener(database)
+        mailer = try options.makeMailer()
         denylist = try KeywordDenylist(options.requestKeywordDenylist.map(\.json))
         self.limits = limits
         self.workers = (0..<workers).map { Worker(index: $0) }
@@ -228,7 +231,10 @@ final class Node: Sendable {
             database: database, cache: schema, serverProtectedFields: options.serverProtectedFields,
             allowsCustomObjectIds: options.allowCustomObjectId)
         let viewers = viewers
-        let accountOptions = options.accountOptions
+        var accountOptions = options.accountOptions
+        if let mailer {
+            accountOptions.mail.send = { mail, operation in try await mailer.send(Mail(mail), in: operation) }
+        }
         let store = Store(
             catalogue: catalogue, database: database, options: options.storeOptions, denylist: denylist,
             hooks: Hooks(accountOptions.rules)
@@ -237,7 +243,7 @@ final class Node: Sendable {
         }
         return API(
             options: options, accounts: Accounts(store: store, options: accountOptions, cache: viewers), routes: routes,
-            registry: cloud, hookTable: hookTable, globalConfig: globalConfig)
+            registry: cloud, hookTable: hookTable, globalConfig: globalConfig, mailer: mailer)
     }
 
     func makeDatabase(_ loop: Loop) -> Database {

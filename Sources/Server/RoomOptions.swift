@@ -1,6 +1,8 @@
 import Accounts
 import Cloud
+import HTTP
 import Jobs
+import Mail
 import Options
 import Store
 import Wire
@@ -100,5 +102,52 @@ extension ServerOptions {
         hooks.failuresBeforePause = webhooks.failuresBeforePause
         hooks.pause = webhooks.pause
         return hooks
+    }
+
+    /// What sends mail; nil where `email.smtp` is not told. Reads the templates' files, so it blocks: for the start.
+    func makeMailer() throws(OptionFault) -> Mailer? {
+        guard let url = email.smtp else { return nil }
+        guard let from = email.from else {
+            throw OptionFault(
+                "the option \"email.smtp\" needs \"email.from\" beside it: the address that mails come from")
+        }
+        var server: SMTPServer
+        do throws(SMTPServer.BadURL) {
+            server = try SMTPServer(url, certificateAuthorities: email.certificateAuthorities)
+        } catch { throw OptionFault("the option \"email.smtp\" \(error)") }
+        server.timeout = UInt64(email.timeLimit * 1e9)
+        server.connectTimeout = min(server.connectTimeout, server.timeout)
+        let sender: MailSender
+        do throws(MailFault) { sender = try MailSender(from) } catch {
+            throw OptionFault("the option \"email.from\" \(error)")
+        }
+        guard let masterKey else { throw OptionFault("mail needs the option \"masterKey\"") }
+        var mail = MailOptions(
+            server: server, from: sender, appName: appName, templates: try makeMailTemplates(), masterKey: masterKey)
+        mail.language = email.language
+        mail.hourlyPerAddress = email.hourlyPerAddress
+        mail.hourlyPerAccount = email.hourlyPerAccount
+        return Mailer(mail)
+    }
+
+    /// The server's own mails, and the operator's over them.
+    public func makeMailTemplates() throws(OptionFault) -> MailTemplates {
+        do throws(MailFault) {
+            guard let mailTemplates else { return try MailTemplates() }
+            return try MailTemplates(folder: mailTemplates)
+        } catch { throw OptionFault("the option \"mailTemplates\": \(error)") }
+    }
+}
+
+extension Mail {
+    /// What the accounts ask for.
+    init(_ mail: AccountMail) {
+        let template: MailTemplate =
+            switch mail.kind {
+            case .verifyEmail: .verifyEmail
+            case .passwordReset: .passwordReset
+            }
+        self.init(
+            to: mail.address, template, values: ["link": mail.link], language: mail.language, account: mail.userId)
     }
 }

@@ -57,6 +57,7 @@ final class WorkerServer {
         runner.register(api.jobKind)
         runner.register(SessionTidying.kind(api.store))
         runner.schedule(SessionTidying.schedule)
+        if let mailer = api.mailer { runner.register(mailer.jobKind) }
         let api = api
         runner.scheduleAll { try await api.dueSchedules() }
         runner.start()
@@ -74,7 +75,9 @@ final class WorkerServer {
     /// Forgets what no longer has to be remembered. Called now and then, on one worker.
     func tidy() async throws {
         try await api.forgetOldRequests()
-        if !api.options.rateLimit.isEmpty { _ = try await database.write(RateLimits.forget, []) }
+        if !api.options.rateLimit.isEmpty || api.mailer != nil {
+            _ = try await database.write(RateLimits.forget, [])
+        }
     }
 
     func drain(atMost patience: UInt64) async {

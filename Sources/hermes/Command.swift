@@ -6,12 +6,13 @@ import Wire
 
 /// What was typed after `hermes`.
 struct Command {
-    enum Verb: String { case serve, doctor, jobs, cloud, options, version, help }
+    enum Verb: String { case serve, doctor, jobs, mail, cloud, options, version, help }
 
     let verb: Verb
     private var arguments = ServerArguments()
     private var wantsMarkdown = false
     private var jobs = JobsCommand()
+    private var mail = MailCommand()
     private var checkedFile = ""
 
     /// - Throws: `OptionFault` that says what was not understood.
@@ -40,8 +41,9 @@ struct Command {
                     throw OptionFault("unknown flag \(argument); --markdown is the only one")
                 }
                 wantsMarkdown = true
-            case .jobs where try jobs.take(argument, &rest): continue
-            case .serve, .doctor, .jobs: try self.arguments.take(argument, &rest)
+            case .jobs where try jobs.arguments.take(argument, &rest): continue
+            case .mail where try mail.arguments.take(argument, &rest): continue
+            case .serve, .doctor, .jobs, .mail: try self.arguments.take(argument, &rest)
             case .cloud, .version, .help: return
             }
         }
@@ -65,6 +67,7 @@ struct Command {
             print(doctor.report)
             exit(doctor.isHealthy ? 0 : 1)
         case .jobs: print(try await jobs.run(try arguments.options()), terminator: "")
+        case .mail: print(try await mail.run(try arguments.options()), terminator: "")
         case .serve:
             var options = try arguments.options()
             try Keys.complete(&options)
@@ -86,6 +89,10 @@ struct Command {
             Says in one screen what is wrong with a set-up, and what to do; exit status 1 where something is.
         hermes jobs [list [--state STATE] [--kind KIND] [--limit N] | show ID | retry ID | cancel ID] [--json] [the same]
             Looks at the queue of jobs: mail, jobs of cloud code, and what else is done later.
+        hermes mail [list [--state STATE] [--limit N] | show ID | retry ID | give-up ID] [--json] [the same]
+            Looks at the mails of the queue; retry sends at once what waits or was given up.
+        hermes mail preview TEMPLATE [--language es] [--html] [the same]
+            Shows a mail as its reader gets it, with made-up values.
         hermes cloud check FILE
             Loads a file of cloud code in JavaScript, lists what it registers and what it uses that is not there; exit
             status 1 where something is missing.

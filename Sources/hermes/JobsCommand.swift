@@ -7,33 +7,17 @@ import Wire
 
 /// `hermes jobs`: the queue as an operator sees it.
 struct JobsCommand {
-    /// What it understands beside the server's options.
-    private static let flags: Set<String> = ["json", "state", "kind", "limit"]
     private static let states = ["waiting", "running", "done", "dead", "cancelled"]
 
-    private var words: [String] = []
-    /// Of `flags`, what was told.
-    private var told: [String: String] = [:]
-
-    /// Takes an argument that is its own, and from `rest` its value; false for one of the server's options.
-    mutating func take(_ argument: String, _ rest: inout ArraySlice<String>) throws(OptionFault) -> Bool {
-        guard argument.hasPrefix("-") else {
-            words.append(argument)
-            return true
-        }
-        let parts = argument.dropFirst(2).split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-        guard argument.hasPrefix("--"), let name = parts.first.map(String.init), JobsCommand.flags.contains(name) else {
-            return false
-        }
-        var value = parts.count == 2 ? String(parts[1]) : nil
-        if value == nil, name != "json" || rest.first == "true" || rest.first == "false" { value = rest.popFirst() }
-        guard value != nil || name == "json" else { throw OptionFault("--\(name) needs a value") }
-        told[name] = value ?? "true"
-        return true
-    }
+    var arguments = OwnArguments(flags: ["state", "kind", "limit"], switches: ["json"])
+    /// Jobs of one kind alone, and what they are called; nil: all.
+    var only: (kind: String, noun: String)?
+    /// What tells one job from another in the table: the column's title, and its text.
+    var column: (title: String, text: (JobQueue.Entry) -> String) = ("KIND", { $0.kind })
 
     /// Does it; answers what is to be printed.
     func run(_ options: ServerOptions) async throws -> String {
+        let (words, told) = (arguments.words, arguments.told)
         let action = words.first ?? "list"
         switch action {
         case "list":
@@ -42,29 +26,33 @@ struct JobsCommand {
                 throw OptionFault("--state is one of \(JobsCommand.states.joined(separator: ", "))")
             }
             guard let limit = Int(told["limit"] ?? "50"), limit > 0 else { throw OptionFault("--limit is a number") }
-            let (state, kind) = (told["state"], told["kind"])
+            let (state, kind) = (told["state"], only?.kind ?? told["kind"])
             let entries = try await withDatabase(options) {
                 try await JobQueue.list(state: state, kind: kind, limit: limit, in: $0)
             }
-            return isJSON ? JSON.array(entries.map(JobsCommand.json)).description + "\n" : JobsCommand.table(entries)
+            return isJSON ? JSON.array(entries.map(JobsCommand.json)).description + "\n" : table(entries)
         case "show", "retry", "cancel":
+            let noun = only?.noun ?? "job"
             guard words.count == 2, let id = Int64(words[1]) else {
-                throw OptionFault("hermes jobs \(action) needs the number of a job")
+                throw OptionFault("\(action) needs the number of a \(noun)")
             }
+            let kind = only?.kind
             let (entry, isDone) = try await withDatabase(options) { database in
+                let entry = try await JobQueue.entry(id, in: database)
+                guard let entry, kind == nil || entry.kind == kind else { return (JobQueue.Entry?.none, false) }
                 var isDone = true
                 if action == "retry" { isDone = try await JobQueue.retry(id, in: database) }
                 if action == "cancel" { isDone = try await JobQueue.cancel(id, in: database) }
                 return (try await JobQueue.entry(id, in: database), isDone)
             }
-            guard let entry else { throw OptionFault("there is no job \(id)") }
-            guard isDone else { throw OptionFault("job \(id) is \(entry.state): there is nothing to \(action)") }
+            guard let entry else { throw OptionFault("there is no \(noun) \(id)") }
+            guard isDone else { throw OptionFault("\(noun) \(id) is \(entry.state): there is nothing to \(action)") }
             return isJSON ? JobsCommand.json(entry).description + "\n" : JobsCommand.text(entry)
         default: throw OptionFault("hermes jobs can list, show, retry or cancel, not \"\(action)\"")
         }
     }
 
-    private var isJSON: Bool { told["json"].map { $0 != "false" } ?? false }
+    private var isJSON: Bool { arguments.isOn("json") }
 
     /// The database of the options, or that of the private cluster, which must be running.
     private func withDatabase<Result: Sendable>(
@@ -106,7 +94,8 @@ struct JobsCommand {
             ("key", text(entry.key)), ("node", text(entry.owner)), ("message", text(entry.message)),
             ("reason", text(entry.reason)), ("createdAt", date(entry.createdAt)), ("runAt", date(entry.runAt)),
             ("startedAt", date(entry.startedAt)), ("finishedAt", date(entry.finishedAt)),
-            ("payload", .object(entry.payload)),
+            // What is sealed is nothing to be read.
+            ("payload", .object(JSONObject(entry.payload.members.filter { $0.key != "sealed" }))),
         ]
         return all.compactMap { name, value in value.map { (name, $0) } }
     }
@@ -120,14 +109,14 @@ struct JobsCommand {
         }.joined()
     }
 
-    private static func table(_ entries: [JobQueue.Entry]) -> String {
-        guard !entries.isEmpty else { return "No jobs.\n" }
-        var rows = [["ID", "KIND", "STATE", "RUN", "AT", "WHAT IT SAYS"]]
+    private func table(_ entries: [JobQueue.Entry]) -> String {
+        guard !entries.isEmpty else { return "No \(only?.noun ?? "job")s.\n" }
+        var rows = [["ID", column.title, "STATE", "RUN", "AT", "WHAT IT SAYS"]]
         for entry in entries {
             let says = (entry.state == "dead" ? entry.reason : entry.message ?? entry.reason) ?? ""
             rows.append([
-                "\(entry.id)", entry.kind, entry.state, "\(entry.run)",
-                "\(entry.finishedAt ?? entry.startedAt ?? entry.runAt)", String(printable(says).prefix(80)),
+                "\(entry.id)", JobsCommand.printable(column.text(entry)), entry.state, "\(entry.run)",
+                "\(entry.finishedAt ?? entry.startedAt ?? entry.runAt)", String(JobsCommand.printable(says).prefix(80)),
             ])
         }
         let widths = (0..<5).map { column in rows.map { $0[column].count }.max() ?? 0 }

@@ -43,6 +43,37 @@ import Wire
         }
     }
 
+    @Test func aKindThatMayRunTwiceAtOnceLeavesRoomForOthers() async throws {
+        try await withBench { bench in
+            let (ledger, gate) = (bench.ledger, Waiter())
+            var (active, most) = (0, 0)
+            var slow = JobKind("esperar") { run in
+                active += 1
+                most = max(most, active)
+                ledger.count(run.job)
+                if active == 2 { gate.resume() }
+                // Both go on together: one alone would wait for ever.
+                if run.job.payload["n"] == 0 { try await gate.wait() }
+                try await run.store.database.loop.sleep(nanoseconds: 1_000_000)
+                active -= 1
+                return nil
+            }
+            slow.atOnce = 2
+            for n in 0..<12 {
+                try await JobQueue.enqueue(
+                    NewJob("esperar", JSONObject([("n", .number(Double(n)))])), in: bench.database)
+            }
+            for n in 100..<130 {
+                try await JobQueue.enqueue(
+                    NewJob("contar", JSONObject([("n", .number(Double(n)))])), in: bench.database)
+            }
+            try bench.node([slow, QueueTests.counting(bench)]) { $0.concurrency = 3 }
+            try await ledger.until { ledger.runs.count == 42 }
+            #expect(most == 2)
+            #expect(ledger.runs.values.allSatisfy { $0 == 1 })
+        }
+    }
+
     @Test func aJobIsUndoneWithItsTransaction() async throws {
         try await withBench { bench in
             let store = try Bench.store(bench.database)

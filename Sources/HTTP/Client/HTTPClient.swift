@@ -28,7 +28,7 @@ public final class HTTPClient {
     }
 
     /// Not safe to call from several threads at once; a global's initialiser runs once.
-    private static let prepareLibrary: Void = { curl_global_init(Int(CURL_GLOBAL_DEFAULT)) }()
+    static let prepareLibrary: Void = { curl_global_init(Int(CURL_GLOBAL_DEFAULT)) }()
 
     deinit { close() }
 

@@ -1,0 +1,77 @@
+import Core
+import Foundation
+import Glibc
+import HTTP
+import Jobs
+import Mail
+import Postgres
+import Schema
+import Store
+import TestSupport
+import Testing
+import Wire
+
+/// `kill -9` of the server in the middle of each step of a delivery: the mail arrives, and is accepted once.
+@Suite struct MailKillTests {
+    /// A server that sends to a postbox.
+    private static func hermes(_ folder: String, _ name: String, _ conninfo: String, _ postbox: Postbox) throws
+        -> HermesProcess
+    {
+        try HermesProcess(
+            folder: folder, name: name, conninfo: conninfo,
+            options: [
+                ("email", ["smtp": .string(postbox.url), "from": "Foro <foro@example.com>"]), ("appName", "Foro"),
+                ("jobs", ["lease": 2, "poll": 0.1]), ("workers", 1), ("drainTimeout", 1),
+            ])
+    }
+
+    /// Puts a mail into the queue as another node of the same set-up would.
+    private static func send(to address: String, _ database: Database) async throws -> Int64 {
+        let options = MailOptions(
+            server: try SMTPServer("smtp://127.0.0.1"), from: try MailSender("foro@example.com"), appName: "Foro",
+            templates: try MailTemplates(), masterKey: TestServer.masterKey)
+        let store = Store(
+            catalogue: Catalogue(database: database, cache: SchemaCache()), database: database, options: StoreOptions(),
+            denylist: try KeywordDenylist(), hooks: Hooks([])
+        ) { _, _ in }
+        let outcome = try await Mailer(options).send(
+            Mail(to: address, .passwordReset, values: ["link": "https://foro.example.com/r?token=secreto77"]),
+            in: store.operation(as: .master))
+        guard case .queued(let id) = outcome else { throw Postbox.Failure("\(outcome)") }
+        return id
+    }
+
+    @Test(arguments: ["rcpt", "data", "dot"], [SIGKILL, SIGTERM])
+    func aMailOutlivesItsServer(step: String, signal: Int32) async throws {
+        let folder = HermesProcess.makeFolder("mail-kill-\(step)-\(signal)")
+        defer { removeFolder(folder) }
+        let test = try await TestDatabase.make(template: TestServer.template)
+        try await test.withDatabase { _, database in
+            SignalSource.ignoreBrokenPipes()
+            let loop = database.loop
+            let postbox = try await Postbox.open(loop)
+            defer { postbox.remove() }
+            let first = try MailKillTests.hermes(folder, "one", test.conninfo, postbox)
+            try await first.waitUntilReady(loop)
+            let id = try await MailKillTests.send(to: "hold-\(step).1.ana@example.com", database)
+            let isHeld = try await eventually(loop) { !postbox.events("held-\(step)").isEmpty }
+            #expect(isHeld, "\(first.printed)")
+            first.child.signal(signal)
+            let second = try MailKillTests.hermes(folder, "two", test.conninfo, postbox)
+            let isDone = try await eventually(loop) {
+                try await JobQueue.entry(id, in: database)?.state == "done"
+            }
+            #expect(isDone, "\(second.printed)")
+            #expect(postbox.letters.count == 1)
+            #expect(postbox.letters.first?.text.contains("token=secreto77") == true)
+            // What a receiver sees twice is the same mail.
+            #expect(Set(postbox.events("dot").map { $0["id"]?.string }).count == 1)
+            for server in [first, second] {
+                server.child.signal(SIGTERM)
+                _ = try await server.exit(within: 60)
+                #expect(!server.printed.contains("secreto77"))
+            }
+            try await postbox.stop()
+        }
+    }
+}
