@@ -97,7 +97,7 @@ import Wire
             #expect(sent == [true, true, true, false])
             sent = []
             for number in 0..<7 {
-                sent.append(try await isQueued("eva\(number, bench, mailer)@example.com", "cuentaDeEva"))
+                sent.append(try await isQueued("eva\(number)@example.com", "cuentaDeEva", bench, mailer))
             }
             #expect(sent == [true, true, true, true, true, false, false])
             let other = try await isQueued("luz@example.com", "cuentaDeLuz", bench, mailer)
