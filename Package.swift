@@ -88,7 +88,7 @@ let package = Package(
         // Tests
         tests("CoreTests", ["Core", "CLinux"]),
         .target(
-            name: "TestSupport", dependencies: ["Core", "Postgres", "Wire"], path: "Tests/Support",
+            name: "TestSupport", dependencies: ["Core", "Postgres", "Schema", "Wire"], path: "Tests/Support",
             resources: [.copy("smtp_server.py")], swiftSettings: rules),
         tests("PostgresTests", ["Core", "Postgres", "TestSupport"]),
         tests("HTTPTests", ["Core", "HTTP"]),

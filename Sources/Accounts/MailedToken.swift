@@ -1,4 +1,3 @@
-import CCrypto
 import Store
 
 /// A token that a mail carries: who holds it has shown that the address is his.
@@ -29,13 +28,8 @@ struct MailedToken {
     }
 
     private init(_ purpose: Purpose, _ userId: String, _ secret: [UInt8], nonce: String) {
-        let message = Array("\(purpose.rawValue) \(userId) \(nonce)".utf8)
-        var digest = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
-        var size: UInt32 = 0
-        let result = HMAC(
-            EVP_sha256(), secret, Int32(clamping: secret.count), message, message.count, &digest, &size)
-        precondition(result != nil, "OpenSSL computes no HMAC-SHA256")
-        text = digest.prefix(20).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        let digest = Digest.hmacSHA256("\(purpose.rawValue) \(userId) \(nonce)", key: secret)
+        text = Digest.hexadecimal(Array(digest.prefix(20)))
         stored = "\(nonce).\(MailedToken.digest(text))"
     }
 

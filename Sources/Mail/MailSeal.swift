@@ -9,13 +9,7 @@ struct MailSeal: Sendable {
     private static let tagSize = 16
 
     init(masterKey: String) {
-        var key = [UInt8](repeating: 0, count: 32)
-        var size: UInt32 = 0
-        let (secret, purpose) = (Array(masterKey.utf8), Array("hermes: what mails say, 1".utf8))
-        let result = HMAC(EVP_sha256(), secret, Int32(secret.count), purpose, purpose.count, &key, &size)
-        // Without it nothing could be kept secret: better to stop.
-        precondition(result != nil && size == 32, "OpenSSL computes no HMAC")
-        self.key = key
+        key = Digest.hmacSHA256("hermes: what mails say, 1", key: Array(masterKey.utf8))
     }
 
     /// - Parameter context: what it belongs to; it can be opened with the same only.

@@ -63,45 +63,11 @@ struct TemplateText: Sendable {
             case .words(let words): return words
             case .value(let name, let isInURL):
                 let value = values[name] ?? ""
-                if isInURL { return Escape.url(value) }
-                return context == .html ? Escape.html(value) : value
+                // Quotes and parentheses end links in mail readers.
+                if isInURL { return value.urlEncoded(keeping: "-._~") }
+                return context == .html ? value.htmlEscaped : value
             }
         }.joined()
-    }
-}
-
-enum Escape {
-    /// For text between tags and within the quotes of an attribute.
-    static func html(_ text: String) -> String {
-        var out = ""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "&": out += "&amp;"
-            case "<": out += "&lt;"
-            case ">": out += "&gt;"
-            case "\"": out += "&quot;"
-            case "'": out += "&#39;"
-            default: out.unicodeScalars.append(scalar)
-            }
-        }
-        return out
-    }
-
-    /// For a part of a URL: all but letters, digits and `-._~` percent-encoded.
-    static func url(_ text: String) -> String {
-        let digits = Array("0123456789ABCDEF")
-        var out = ""
-        for byte in text.utf8 {
-            let scalar = Unicode.Scalar(byte)
-            if scalar.isASCII,
-                scalar.properties.isAlphabetic || ("0"..."9").contains(scalar) || "-._~".contains(Character(scalar))
-            {
-                out.unicodeScalars.append(scalar)
-            } else {
-                out += "%\(digits[Int(byte >> 4)])\(digits[Int(byte & 15)])"
-            }
-        }
-        return out
     }
 }
 
@@ -151,11 +117,11 @@ enum MailPage {
         }.joined()
         return """
             <!doctype html>
-            <html\(language.map { " lang=\"\(Escape.html($0))\"" } ?? "")>
+            <html\(language.map { " lang=\"\($0.htmlEscaped)\"" } ?? "")>
             <head>
             <meta charset="utf-8">
             <meta name="viewport" content="width=device-width">
-            <title>\(Escape.html(title))</title>
+            <title>\(title.htmlEscaped)</title>
             </head>
             <body style="margin: 2em auto; padding: 0 1em; max-width: 36em; font: 16px/1.5 sans-serif; color: #222">
             \(body)</body>
@@ -165,7 +131,7 @@ enum MailPage {
     }
 
     private static func line(_ text: String) -> String {
-        let escaped = Escape.html(text)
+        let escaped = text.htmlEscaped
         guard MailLink.isOne(text) else { return escaped }
         return "<a href=\"\(escaped)\" style=\"color: #0b57d0; overflow-wrap: anywhere\">\(escaped)</a>"
     }

@@ -106,7 +106,8 @@ final class CloudDispatch {
         in operation: Operation
     ) async throws -> CloudAnswer {
         guard let caller = OperationCaller(api, operation) else { throw CancellationError() }
-        defer { caller.end() }
+        var endsByItself = true
+        defer { caller.end(byItself: endsByItself) }
         var call = CloudCall(
             payload: payload, changes: changes, sessionToken: operation.viewer.session?.token, caller: caller)
         call.hasPassword = hasPassword
@@ -122,8 +123,10 @@ final class CloudDispatch {
         } catch let error as ParseError {
             throw error
         } catch is CancellationError {
+            endsByItself = false
             throw CancellationError()
         } catch is TimeIsUp {
+            endsByItself = false
             log(handler, operation, "it took longer than \(limit) s and was stopped")
             throw ParseError(141, "\(handler.name) took longer than \(limit) s and was stopped.")
         } catch {

@@ -187,9 +187,6 @@ final class Node: Sendable {
         }
     }
 
-    /// Has every session looked up again. For tests, which change the database under the server.
-    func forgetViewers() { viewers.forget("*") }
-
     private func reloadCertificate() async {
         do {
             if let tls = try certificate() {

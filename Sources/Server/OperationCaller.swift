@@ -12,7 +12,8 @@ final class OperationCaller: CloudCaller, @unchecked Sendable {
     private let worker: Worker
     private let api: API
     private let operation: Operation
-    private var hasEnded = false
+    private enum State { case open, ended, closed }
+    private var state = State.open
     /// One statement at a time can run in a transaction: who waits for the one before it.
     private var waiting: [Waiter] = []
     private var isBusy = false
@@ -41,7 +42,7 @@ final class OperationCaller: CloudCaller, @unchecked Sendable {
     private func inTransaction<Result: Sendable>(
         _ body: @escaping @Sendable (any CloudCaller) async throws -> Result
     ) async throws -> Result {
-        let outer = hasEnded ? operation.afterwards() : operation
+        let outer = try place()
         guard outer.isInTransaction else { return try await outer.inTransaction { try await self.run(body, in: $0) } }
         try await takeTurn()
         defer { endTurn() }
@@ -53,21 +54,33 @@ final class OperationCaller: CloudCaller, @unchecked Sendable {
         _ body: @escaping @Sendable (any CloudCaller) async throws -> Result, in operation: Operation
     ) async throws -> Result {
         guard let caller = OperationCaller(api, operation) else { throw CancellationError() }
-        defer { caller.end() }
+        var endsByItself = false
+        defer { caller.end(byItself: endsByItself) }
         let outcome = CloudOutcome<Result>()
         let task = Task.detached { await outcome.run { try await body(caller) } }
         do { try await outcome.waiter.wait() } catch {
             task.cancel()
             throw error
         }
+        endsByItself = true
         return try outcome.take()
     }
 
-    /// The code has ended. What it left behind may go on, outside of the transaction.
-    func end() { hasEnded = true }
+    /// The code has ended. What it left behind may go on, outside of the transaction, if it ended by itself; where it
+    /// was stopped, what it still asks for is refused: the client was told that nothing happened.
+    func end(byItself: Bool) { state = byItself ? .ended : .closed }
+
+    /// Where a request runs now.
+    private func place() throws -> Operation {
+        switch state {
+        case .open: return operation
+        case .ended: return operation.afterwards()
+        case .closed: throw CancellationError()
+        }
+    }
 
     private func serve(_ request: CloudRequest) async throws -> CloudResponse {
-        let outer = hasEnded ? operation.afterwards() : operation
+        let outer = try place()
         // Not the client's headers: a request of the server's own code has none.
         var info = RequestInfo()
         info.id = outer.request.id

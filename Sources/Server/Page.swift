@@ -165,21 +165,3 @@ enum Page: String, CaseIterable, Sendable {
             """
     }
 }
-
-extension String {
-    /// Safe as text and within quotes.
-    var htmlEscaped: String {
-        var escaped = ""
-        for character in unicodeScalars {
-            switch character {
-            case "&": escaped += "&amp;"
-            case "<": escaped += "&lt;"
-            case ">": escaped += "&gt;"
-            case "\"": escaped += "&quot;"
-            case "'": escaped += "&#39;"
-            default: escaped.unicodeScalars.append(character)
-            }
-        }
-        return escaped
-    }
-}

@@ -162,7 +162,7 @@ struct PageRoutes {
         let address =
             options.pages.customUrls[page.rawValue]
             ?? "\(options.publicURL)/\(options.pages.pagesEndpoint)/\(page.file)"
-        let query = parameters.map { "\($0.0)=\($0.1.queryEncoded)" }.joined(separator: "&")
+        let query = parameters.map { "\($0.0)=\($0.1.urlEncoded)" }.joined(separator: "&")
         var headers = [("Location", address + (address.contains("?") ? "&" : "?") + query)]
         headers.append(("Content-Type", "text/plain; charset=utf-8"))
         if let locale = call.locale { headers.append(("X-Parse-Page-Param-Locale", locale)) }
@@ -183,7 +183,7 @@ struct PageRoutes {
     /// Values with other signs than visible ones always go encoded: a header can't hold them.
     private func header(_ value: String) -> String {
         let isPlain = value.utf8.allSatisfy { (0x20...0x7E).contains($0) }
-        return options.pages.encodePageParamHeaders || !isPlain ? value.queryEncoded : value
+        return options.pages.encodePageParamHeaders || !isPlain ? value.urlEncoded : value
     }
 
     /// Nothing but the page's own style is loaded, nobody frames it, and links don't tell where they were.
@@ -209,25 +209,5 @@ extension ServerOptions {
     /// Under which clients reach the API.
     var publicURL: String { publicServerURL ?? serverURL ?? "" }
     /// Under which the application's pages lie.
-    var pagesURL: String { "\(publicURL)/\(pages.pagesEndpoint)/\(appId.queryEncoded)" }
-}
-
-extension String {
-    /// As JavaScript's encodeURIComponent writes it.
-    var queryEncoded: String {
-        var encoded = ""
-        for byte in utf8 {
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."),
-                UInt8(ascii: "~"), UInt8(ascii: "!"), UInt8(ascii: "*"), UInt8(ascii: "'"), UInt8(ascii: "("),
-                UInt8(ascii: ")"):
-                encoded.unicodeScalars.append(Unicode.Scalar(byte))
-            default:
-                let digits = String(byte, radix: 16, uppercase: true)
-                encoded += "%" + (digits.utf8.count < 2 ? "0" : "") + digits
-            }
-        }
-        return encoded
-    }
+    var pagesURL: String { "\(publicURL)/\(pages.pagesEndpoint)/\(appId.urlEncoded)" }
 }

@@ -97,7 +97,8 @@ extension API {
         guard let caller = OperationCaller(self, operation), let worker = store.database.loop.worker else {
             throw CancellationError()
         }
-        defer { caller.end() }
+        var endsByItself = false
+        defer { caller.end(byItself: endsByItself) }
         if run.job.run > 1 { try await setStatus(job, [("status", "running")]) }
         let reporter = JobReporter(worker: worker, api: self, run: run)
         let call = CloudCall(payload: job.payload, sessionToken: nil, caller: caller) { text in
@@ -105,7 +106,9 @@ extension API {
         }
         let limit = handler.timeLimit ?? options.jobs.timeLimit
         do {
-            return try await cloud.run(handler, call, atMost: limit).body?.string
+            let answer = try await cloud.run(handler, call, atMost: limit)
+            endsByItself = true
+            return answer.body?.string
         } catch is CloudDispatch.TimeIsUp {
             throw JobFailure("\(handler.name) took longer than \(limit) s and was stopped.", retry: .never)
         }

@@ -13,7 +13,17 @@ public enum Digest {
         return hexadecimal(Array(digest.prefix(Int(size))))
     }
 
-    static func hexadecimal(_ bytes: [UInt8]) -> String {
+    /// HMAC-SHA256 (RFC 2104): 32 bytes.
+    public static func hmacSHA256(_ message: String, key: [UInt8]) -> [UInt8] {
+        var digest = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
+        var size: UInt32 = 0
+        let bytes = Array(message.utf8)
+        let result = HMAC(EVP_sha256(), key, Int32(clamping: key.count), bytes, bytes.count, &digest, &size)
+        precondition(result != nil, "OpenSSL computes no HMAC-SHA256")
+        return Array(digest.prefix(Int(size)))
+    }
+
+    public static func hexadecimal(_ bytes: [UInt8]) -> String {
         let digits = Array("0123456789abcdef".utf8)
         return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
     }

@@ -220,19 +220,6 @@ enum FileURL {
     /// A name that is a whole URL (a file stored elsewhere) is its own.
     static func url(_ name: String, prefix: String) -> String {
         if name.hasPrefix("http://") || name.hasPrefix("https://") { return name }
-        var encoded = prefix
-        for byte in name.utf8 {
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."),
-                UInt8(ascii: "~"), UInt8(ascii: "!"), UInt8(ascii: "*"), UInt8(ascii: "'"), UInt8(ascii: "("),
-                UInt8(ascii: ")"):
-                encoded.unicodeScalars.append(Unicode.Scalar(byte))
-            default:
-                let digits = String(byte, radix: 16, uppercase: true)
-                encoded += "%" + (digits.utf8.count < 2 ? "0" : "") + digits
-            }
-        }
-        return encoded
+        return prefix + name.urlEncoded
     }
 }

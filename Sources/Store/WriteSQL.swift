@@ -136,10 +136,12 @@ struct WriteSQL {
         let target = access.table(table, "t")
         let isPast: SQL = date.map { " WHERE \(name: $0.field) < \(SQL.date($0.end))" } ?? ""
         let order: SQL = date.map { "\(name: $0.field)" } ?? "\"objectId\""
+        // A purge leaves nothing behind, so it waits for those who hold a row; what is past can be deleted the next time.
+        let lock: SQL = date == nil ? "" : " FOR UPDATE SKIP LOCKED"
         let delete: SQL = """
             DELETE FROM \(target.source) WHERE t."objectId" IN (\
-            SELECT "objectId" FROM \(name: table.name)\(isPast) ORDER BY \(order) LIMIT \(number: count) \
-            FOR UPDATE SKIP LOCKED) RETURNING t."objectId"
+            SELECT "objectId" FROM \(name: table.name)\(isPast) ORDER BY \(order) LIMIT \(number: count)\(lock)) \
+            RETURNING t."objectId"
             """
         return Rendered(with(delete, joinsOfDeleted))
     }

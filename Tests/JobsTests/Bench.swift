@@ -7,18 +7,6 @@ import Wire
 
 @testable import Jobs
 
-extension TestDatabase.Template {
-    static let migrated = TestDatabase.Template("jobs") { conninfo in
-        let worker = Worker(name: "template")
-        try await worker.run { _, loop in
-            let database = Database(loop: loop, configuration: DatabaseConfiguration(conninfo))
-            _ = try await Migrator().run(database)
-            await database.close()
-        }
-        await worker.stop()
-    }
-}
-
 /// What happened in the runs of jobs, on whichever node.
 final class Ledger {
     private let loop: Loop

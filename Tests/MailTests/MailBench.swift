@@ -9,18 +9,6 @@ import Wire
 @testable import Jobs
 @testable import Mail
 
-extension TestDatabase.Template {
-    static let migrated = TestDatabase.Template("mail") { conninfo in
-        let worker = Worker(name: "template")
-        try await worker.run { _, loop in
-            let database = Database(loop: loop, configuration: DatabaseConfiguration(conninfo))
-            _ = try await Migrator().run(database)
-            await database.close()
-        }
-        await worker.stop()
-    }
-}
-
 /// A database, an SMTP server and nodes that send to it, all on one worker.
 final class MailBench {
     let test: TestDatabase

@@ -214,7 +214,7 @@ import Wire
             try cluster.createDatabase("hermes")
             return cluster
         }
-        try await TestServer.fill(first.conninfo(database: "hermes"))
+        try await TestDatabase.migrate(first.conninfo(database: "hermes"))
         try await withServer(conninfo: first.conninfo(database: "hermes")) { options in
             options.database.waitTimeout = 0.5
         } _: { server in

@@ -412,6 +412,33 @@ import Wire
         }
     }
 
+    /// Its client was told that nothing happened; so nothing may happen later either.
+    @Test func whatWasStoppedWritesNothingAnyMore() async throws {
+        let isOver = Waiter()
+        let hasTried = Waiter()
+        var code = CloudCode()
+        var handler = CloudHandler("sordo") { call in
+            // Deaf to its cancellation.
+            let caller = call.caller
+            await Task.detached {
+                try? await isOver.wait()
+                _ = try? await caller.send(CloudRequest("POST", "classes/Notas", body: ["n": 1], as: .master))
+                hasTried.resume()
+            }.value
+            return CloudAnswer()
+        }
+        handler.timeLimit = 0.2
+        code.triggers[Trigger(.beforeSave, on: "Temas")] = [handler]
+        try await withServer(cloud: code) { server in
+            let reply = try await server.client.send("POST", "/classes/Temas", ["n": 1], master: true)
+            #expect(reply.json["code"] == 141)
+            isOver.resume()
+            try await hasTried.wait()
+            let notes = try await server.all("Notas")
+            #expect(notes.isEmpty)
+        }
+    }
+
     @Test func whatIsRegisteredLaterCountsFromTheNextRequest() async throws {
         try await withServer(workers: 2) { server in
             let client = server.client

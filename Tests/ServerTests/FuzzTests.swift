@@ -15,7 +15,7 @@ import Wire
         let seed = environment["HERMES_FUZZ_SEED"].flatMap { UInt64($0) } ?? 1
         let folder = HermesProcess.makeFolder("fuzz")
         defer { removeFolder(folder) }
-        let database = try await TestDatabase.make(template: TestServer.template)
+        let database = try await TestDatabase.make(template: .migrated)
         try await onWorker { loop in
             let server = try HermesProcess(folder: folder, conninfo: database.conninfo)
             try await server.waitUntilReady(loop)

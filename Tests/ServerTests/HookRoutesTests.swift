@@ -280,7 +280,7 @@ import Wire
     }
 
     @Test func hooksOutliveTheServer() async throws {
-        let database = try await TestDatabase.make(template: TestServer.template)
+        let database = try await TestDatabase.make(template: .migrated)
         try await withServer(conninfo: database.conninfo) { server in
             try await server.hook(function: "f", "http://127.0.0.1:1/")
         }

@@ -24,7 +24,7 @@ import Wire
     @Test func anotherNodeGoesOnWithTheJobOfOneThatWasKilled() async throws {
         let folder = HermesProcess.makeFolder("job-kill")
         defer { removeFolder(folder) }
-        let database = try await TestDatabase.make(template: TestServer.template)
+        let database = try await TestDatabase.make(template: .migrated)
         let port = "\(folder)/port"
         let child = try JobKillTests.startNode(database.conninfo, port, log: "\(folder)/log")
         defer { child.signal(SIGKILL) }

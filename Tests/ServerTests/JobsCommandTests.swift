@@ -26,7 +26,7 @@ import Wire
     @Test func theQueueIsListedAndChanged() async throws {
         let folder = HermesProcess.makeFolder("jobs-command")
         defer { removeFolder(folder) }
-        let database = try await TestDatabase.make(template: TestServer.template)
+        let database = try await TestDatabase.make(template: .migrated)
         let none = try await hermes([], database, folder)
         #expect(none.exit == 0 && none.output == "No jobs.\n")
         try await database.execute(

@@ -15,7 +15,7 @@ import Wire
     @Test func aRequestInFlightIsFinishedBeforeTheEnd() async throws {
         let folder = HermesProcess.makeFolder("drain")
         defer { removeFolder(folder) }
-        let database = try await TestDatabase.make(template: TestServer.template)
+        let database = try await TestDatabase.make(template: .migrated)
         try await onWorker { loop in
             let server = try HermesProcess(folder: folder, conninfo: database.conninfo)
             try await server.waitUntilReady(loop)

@@ -19,7 +19,7 @@ import Wire
     }
 
     @Test func theMailsOfTheQueueAreListedAndChanged() async throws {
-        let database = try await TestDatabase.make(template: TestServer.template)
+        let database = try await TestDatabase.make(template: .migrated)
         let place = ["--database-url", database.conninfo]
         let none = try await hermes(place)
         #expect(none.exit == 0 && none.output == "No mails.\n")

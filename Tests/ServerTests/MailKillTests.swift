@@ -45,7 +45,7 @@ import Wire
     func aMailOutlivesItsServer(step: String, signal: Int32) async throws {
         let folder = HermesProcess.makeFolder("mail-kill-\(step)-\(signal)")
         defer { removeFolder(folder) }
-        let test = try await TestDatabase.make(template: TestServer.template)
+        let test = try await TestDatabase.make(template: .migrated)
         try await test.withDatabase { _, database in
             SignalSource.ignoreBrokenPipes()
             let loop = database.loop

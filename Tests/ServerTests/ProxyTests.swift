@@ -40,7 +40,7 @@ import Wire
     @Test func aRightKeyFromAWrongAddressIsLogged() async throws {
         let folder = HermesProcess.makeFolder("address")
         defer { removeFolder(folder) }
-        let database = try await TestDatabase.make(template: TestServer.template)
+        let database = try await TestDatabase.make(template: .migrated)
         try await onWorker { loop in
             let server = try HermesProcess(
                 folder: folder, conninfo: database.conninfo,

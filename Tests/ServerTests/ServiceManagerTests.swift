@@ -11,7 +11,7 @@ import Wire
     @Test func aRenewedCertificateIsReadOnSIGHUP() async throws {
         let folder = HermesProcess.makeFolder("signal")
         defer { removeFolder(folder) }
-        let database = try await TestDatabase.make(template: TestServer.template)
+        let database = try await TestDatabase.make(template: .migrated)
         let first = try certificate("first", in: folder)
         let second = try certificate("second", in: folder)
         let (chain, key) = ("\(folder)/chain.pem", "\(folder)/key.pem")

@@ -24,28 +24,6 @@ struct TestServer {
     static let appId = "test"
     static let masterKey = "the master key of the tests"
 
-    /// A database with the server's own classes.
-    static let template = TestDatabase.Template("server") { try await fill($0) }
-
-    static func fill(_ conninfo: String) async throws {
-        let worker = Worker(name: "migrate")
-        var failure: (any Error)?
-        do {
-            try await worker.run { _, loop in
-                let database = Database(loop: loop, configuration: DatabaseConfiguration(conninfo))
-                do {
-                    _ = try await Migrator().run(database)
-                    await database.close()
-                } catch {
-                    await database.close()
-                    throw error
-                }
-            }
-        } catch { failure = error }
-        await worker.stop()
-        if let failure { throw failure }
-    }
-
     /// Object by object what the table of a class holds, asked with the master key.
     func all(_ className: String) async throws -> [JSONObject] {
         let reply = try await client.send("GET", "/classes/\(className)?limit=10000", master: true)
@@ -69,7 +47,7 @@ func withServer(
     // A client that has gone must be an error of the write, not the end of the tests.
     SignalSource.ignoreBrokenPipes()
     Log.shared.configure(level: .error, format: .text)
-    let database = given == nil ? try await TestDatabase.make(template: TestServer.template) : nil
+    let database = given == nil ? try await TestDatabase.make(template: .migrated) : nil
     let conninfo = given ?? database?.conninfo ?? ""
     var options = ServerOptions()
     options.appId = TestServer.appId

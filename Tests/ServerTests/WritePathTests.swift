@@ -6,6 +6,34 @@ import Wire
 
 /// Sign-ups, log-ins, schemas and objects take one path, alone and as parts of a transaction.
 @Suite struct WritePathTests {
+    @Test func aPurgeWaitsForTheRowsThatOthersHold() async throws {
+        try await withServer { server in
+            for n in 0..<3 { _ = try await server.client.create("Notas", ["n": .number(Double(n))]) }
+            let isHeld = Waiter()
+            let release = Waiter()
+            let holder = server.loop.spawn {
+                _ = try? await server.sql.transaction { transaction in
+                    _ = try await transaction.execute("SELECT FROM \"Notas\" WHERE \"n\" = 1 FOR UPDATE")
+                    isHeld.resume()
+                    try await release.wait()
+                }
+            }
+            try await isHeld.wait()
+            let purge = server.loop.spawn { _ = try? await server.client.send("DELETE", "/purge/Notas", master: true) }
+            let isWaiting = try await eventually(server.loop) {
+                try await server.sql.write(
+                    "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+                ).int(0, 0) > 0
+            }
+            #expect(isWaiting)
+            release.resume()
+            await holder.value
+            await purge.value
+            let left = try await server.all("Notas")
+            #expect(left.isEmpty)
+        }
+    }
+
     private static func batch(_ requests: [(String, String, JSON)]) -> JSON {
         [
             "transaction": true,

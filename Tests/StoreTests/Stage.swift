@@ -7,19 +7,6 @@ import Wire
 @testable import Accounts
 @testable import Store
 
-extension TestDatabase.Template {
-    /// With all of the server's own classes.
-    static let migrated = TestDatabase.Template("store") { conninfo in
-        let worker = Worker(name: "template")
-        try await worker.run { _, loop in
-            let database = Database(loop: loop, configuration: DatabaseConfiguration(conninfo))
-            _ = try await Migrator().run(database)
-            await database.close()
-        }
-        await worker.stop()
-    }
-}
-
 /// A store that worlds are written to, one after another.
 final class Stage {
     let store: Store
