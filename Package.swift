@@ -86,12 +86,12 @@ let package = Package(
             name: "benchhooks", dependencies: ["Hermes"], path: "Sources/benchhooks", swiftSettings: rules),
 
         // Tests
-        tests("CoreTests", ["Core", "CLinux"]),
+        tests("CoreTests", ["Core", "CLinux", "TestSupport"]),
         .target(
             name: "TestSupport", dependencies: ["Core", "Postgres", "Schema", "Wire"], path: "Tests/Support",
             resources: [.copy("smtp_server.py")], swiftSettings: rules),
         tests("PostgresTests", ["Core", "Postgres", "TestSupport"]),
-        tests("HTTPTests", ["Core", "HTTP"]),
+        tests("HTTPTests", ["Core", "HTTP", "TestSupport"]),
         tests("WireTests", ["Wire"], resources: [.copy("Corpus")]),
         tests("SchemaTests", ["Core", "Postgres", "Schema", "Wire", "TestSupport"]),
         tests("StoreTests", ["Core", "Postgres", "Wire", "Schema", "Store", "Accounts", "TestSupport"]),

@@ -3,6 +3,7 @@ import Core
 import Foundation
 import Glibc
 import Synchronization
+import TestSupport
 import Testing
 
 /// Something that belongs to the worker of a test.
@@ -103,7 +104,7 @@ private final class Notes {
             for index in stride(from: 0, to: count, by: 2) { timers[index].cancel() }
             let before = notes.entries.count
             try await loop.sleep(nanoseconds: 200_000_000)
-            while notes.entries.count < count / 2 { try await loop.sleep(nanoseconds: 1_000_000) }
+            try await until(loop) { notes.entries.count >= count / 2 }
             #expect(notes.entries.count == count / 2)
             #expect(before == 0)
         }
@@ -119,7 +120,7 @@ private final class Notes {
                     notes.entries.append(delay)
                 }
             }
-            while notes.entries.count < 5 { try await loop.sleep(nanoseconds: 5_000_000) }
+            try await until(loop) { notes.entries.count >= 5 }
             return notes.entries
         }
         #expect(entries == [0, 10, 20, 30, 40])

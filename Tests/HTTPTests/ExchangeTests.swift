@@ -1,6 +1,7 @@
 import Core
 import Glibc
 import HTTP
+import TestSupport
 import Testing
 
 /// Answers at odd moments: too late, twice, impossible ones; and answers as values.
@@ -56,7 +57,7 @@ import Testing
                 let client = try served.client()
                 try await client.send("GET / HTTP/1.1\r\nHost: test\r\n\r\n")
                 #expect(try await client.rest() == "")
-                while served.server.connectionCount > 0 { try await served.loop.sleep(nanoseconds: milliseconds) }
+                try await until(served.loop) { served.server.connectionCount == 0 }
                 #expect(served.server.activeRequests == 0)
             }
         }

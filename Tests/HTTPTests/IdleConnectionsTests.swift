@@ -1,6 +1,7 @@
 import Core
 import Glibc
 import HTTP
+import TestSupport
 import Testing
 
 @Suite struct IdleConnectionsTests {
@@ -29,12 +30,10 @@ import Testing
                 clients.append(try served.client())
                 // The accept queue is finite.
                 if number % 500 == 499 {
-                    while served.listener.connectionCount < clients.count {
-                        try await served.loop.sleep(nanoseconds: milliseconds)
-                    }
+                    try await until(served.loop) { served.listener.connectionCount >= clients.count }
                 }
             }
-            while served.listener.connectionCount < count { try await served.loop.sleep(nanoseconds: milliseconds) }
+            try await until(served.loop) { served.listener.connectionCount >= count }
             #expect(served.server.connectionCount == count)
             let busy = try served.client()
             for _ in 0..<1000 {

@@ -1,5 +1,6 @@
 import Core
 import HTTP
+import TestSupport
 import Testing
 
 /// What is refused, and how: malformed framing, and what is over a limit.
@@ -250,12 +251,12 @@ import Testing
             #expect(try await client.response().text == "5")
             proceed.happen()
             #expect(try await slow.response().text == "600")
-            while budget.held > 0 { try await served.loop.sleep(nanoseconds: milliseconds) }
+            try await until(served.loop) { budget.held == 0 }
             // What a client leaves unfinished is given back too.
             try await slow.send("POST / HTTP/1.1\r\nHost: test\r\nContent-Length: 900\r\n\r\nhalf")
-            while budget.held != 4 { try await served.loop.sleep(nanoseconds: milliseconds) }
+            try await until(served.loop) { budget.held == 4 }
             slow.close()
-            while budget.held > 0 { try await served.loop.sleep(nanoseconds: milliseconds) }
+            try await until(served.loop) { budget.held == 0 }
         }
     }
 
@@ -289,7 +290,7 @@ import Testing
             #expect(try await fourth.rest() == "")
             // One that leaves makes room.
             clients.removeLast().close()
-            while served.listener.connectionCount > 2 { try await served.loop.sleep(nanoseconds: milliseconds) }
+            try await until(served.loop) { served.listener.connectionCount <= 2 }
             #expect(try await served.client().get("/").status == 200)
         }
     }

@@ -1,5 +1,6 @@
 import Core
 import HTTP
+import TestSupport
 import Testing
 
 /// Clients that dawdle, fall silent or go away.
@@ -97,7 +98,7 @@ import Testing
             try await began.wait(served.loop)
             client.close()
             try await noticed.wait(served.loop)
-            while served.server.connectionCount > 0 { try await served.loop.sleep(nanoseconds: milliseconds) }
+            try await until(served.loop) { served.server.connectionCount == 0 }
             #expect(served.server.activeRequests == 0)
         }
     }
@@ -118,7 +119,7 @@ import Testing
             _ = try await client.receive()
             client.reset()
             try await failed.wait(served.loop)
-            while served.server.connectionCount > 0 { try await served.loop.sleep(nanoseconds: milliseconds) }
+            try await until(served.loop) { served.server.connectionCount == 0 }
         }
     }
 
@@ -128,8 +129,8 @@ import Testing
         } test: { served in
             let client = try served.client(receiveBuffer: 4096)
             try await client.send("GET / HTTP/1.1\r\nHost: test\r\n\r\n")
-            while served.server.requestCount == 0 { try await served.loop.sleep(nanoseconds: milliseconds) }
-            while served.server.connectionCount > 0 { try await served.loop.sleep(nanoseconds: 5 * milliseconds) }
+            try await until(served.loop) { served.server.requestCount > 0 }
+            try await until(served.loop) { served.server.connectionCount == 0 }
         }
     }
 

@@ -1,6 +1,7 @@
 import Core
 import Glibc
 import HTTP
+import TestSupport
 import Testing
 
 @Suite struct StreamTests {
@@ -102,7 +103,7 @@ import Testing
         } test: { served in
             let client = try served.client()
             try await client.send("POST / HTTP/1.1\r\nHost: test\r\nContent-Length: 100\r\n\r\nhalf")
-            while served.server.requestCount == 0 { try await served.loop.sleep(nanoseconds: milliseconds) }
+            try await until(served.loop) { served.server.requestCount > 0 }
             client.close()
             try await failed.wait(served.loop)
         }
@@ -208,7 +209,7 @@ import Testing
             }
             #expect(served.server.connectionCount == 1)
             client.close()
-            while served.server.connectionCount > 0 { try await served.loop.sleep(nanoseconds: milliseconds) }
+            try await until(served.loop) { served.server.connectionCount == 0 }
         }
     }
 }

@@ -156,12 +156,19 @@ import Wire
     }
 
     @Test func whatIsRegisteredLaterCounts() async throws {
-        let script = try Script("setTimeout(() => Parse.Cloud.define('tardia', () => 1), 10);")
+        let script = try Script(
+            """
+            Parse.Cloud.define('luego', () => {
+              setTimeout(() => Parse.Cloud.define('tardia', () => 1), 10);
+            });
+            """)
         let (changes, continuation) = AsyncStream.makeStream(of: Bool.self)
         let code = try await script.load { code in
             continuation.yield(code.code.functions["tardia"] != nil)
             continuation.finish()
         }
+        // What the file registers while it is loaded is no change.
+        _ = try await code.call("luego")
         var seen: [Bool] = []
         for await change in changes { seen.append(change) }
         #expect(seen == [true])

@@ -119,9 +119,10 @@ import Wire
             """)
         let code = try await script.load()
         let task = Task { try await code.call("espera") }
-        while true {
+        for _ in 0..<10_000 {
             let count = try await code.call("pedidos")
             if count.body == 1 { break }
+            try await Task.sleep(for: .milliseconds(1))
         }
         task.cancel()
         let result = await task.result

@@ -27,6 +27,8 @@ import Wire
                     #expect(reply.status == 200, "\(change): \(reply.text)")
                 }
                 let listeners = try await server.listeners(of: 1)
+                var stalled: [StalledBackend] = []
+                defer { for backend in stalled { backend.resume() } }
                 switch trouble {
                 case .none: break
                 case .killed:
@@ -34,9 +36,9 @@ import Wire
                         _ = try await server.sql.write(
                             "SELECT pg_terminate_backend($1::int)", [.int(Int64(process))])
                     }
-                case .stalled: for process in listeners { kill(process, SIGSTOP) }
+                case .stalled:
+                    for process in listeners { stalled.append(try await StalledBackend(process, server.sql)) }
                 }
-                defer { for process in listeners where trouble == .stalled { kill(process, SIGCONT) } }
                 try await stage.make(change)
                 let here = try await stage.read(server.clients[0])
                 #expect(!here.isSuccess, "\(change) on the node that answered")

@@ -312,7 +312,7 @@ import Wire
             try await server.client.must("GET", "/users/me", session: ana.token)
             let told = Told()
             server.sql.listen(channel: "hermes_access") { told.payloads.append($0) }
-            while !server.sql.isListening { try await server.loop.sleep(nanoseconds: 5_000_000) }
+            try await until(server.loop) { server.sql.isListening }
             try await server.client.must("POST", "/roles", ["name": "vacio", "ACL": ["*": ["read": true]]])
             let member: JSON = ["__type": "Pointer", "className": "_User", "objectId": .string(ana.id)]
             try await server.client.must(
@@ -321,7 +321,7 @@ import Wire
                     "name": "socios", "ACL": ["*": ["read": true]],
                     "users": ["__op": "AddRelation", "objects": [member]],
                 ])
-            while told.payloads.isEmpty { try await server.loop.sleep(nanoseconds: 5_000_000) }
+            try await until(server.loop) { !told.payloads.isEmpty }
             #expect(told.payloads == ["user:\(ana.id)"])
         }
     }

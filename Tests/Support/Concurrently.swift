@@ -30,13 +30,22 @@ extension Loop {
     }
 }
 
-/// Waits until `condition` holds; false when it does not within ten seconds.
+/// Waits until `condition` holds; false when it does not within a minute.
 public func eventually(_ loop: Loop, _ condition: () async throws -> Bool) async throws -> Bool {
     for _ in 0..<6000 {
         if try await condition() { return true }
         try await loop.sleep(nanoseconds: 10_000_000)
     }
     return false
+}
+
+/// What a test waited for did not come within a minute.
+public struct Late: Error {}
+
+/// Waits until `condition` holds.
+/// - Throws: `Late` when it does not within a minute: what waits without a bound hides what it waits for.
+public func until(_ loop: Loop, _ condition: () async throws -> Bool) async throws {
+    guard try await eventually(loop, condition) else { throw Late() }
 }
 
 /// The error that `body` ends with; nil when it ends without one. Unlike `#expect(throws:)` it stays on the worker.
