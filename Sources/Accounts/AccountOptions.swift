@@ -17,6 +17,7 @@ public struct AccountOptions: Sendable {
     public var passwords = PasswordPolicy()
     public var lockout = LockoutPolicy()
     public var mail = AccountMailOptions()
+    public var export = AccountExportOptions()
     /// A session that is used in the second half of its life begins a new one.
     public var useExtendsSessions = false
     public var installations = InstallationOptions()

@@ -139,7 +139,7 @@ public final class Accounts {
             _ = try await operation.deleteByRule("_Session", matching: [("objectId", session.objectId)])
             try await operation.notify(AccessChange.session(session.objectId))
         }
-        if let ended { for hook in hooks { try await hook.run(ended, operation) } }
+        if let ended { for hook in hooks { _ = try await hook.run(ended, operation) } }
     }
 
     /// `POST /upgradeToRevocableSession`: sessions here are all revocable; answers a new one.

@@ -30,7 +30,7 @@ extension Accounts {
         WHERE "username" = $1::text AND "email" = $2::text
         """)
 
-    private static let refused = ParseError(101, "Invalid username/password.")
+    static let refused = ParseError(101, "Invalid username/password.")
 
     /// Checks name (or address) and password. Throws 101 for whatever is wrong, so that nothing is told apart;
     /// 200, 201 when something is missing.
@@ -135,7 +135,7 @@ extension Accounts {
             Query(className: "_User"), objectId: userId, in: operation.nested(as: .master))
         var shown = try user.json().object ?? JSONObject()
         if let token { shown["sessionToken"] = .string(token) }
-        for hook in hooks { try await hook.run(shown, operation) }
+        for hook in hooks { _ = try await hook.run(shown, operation) }
     }
 
     /// `/loginAs`: a session for any user, opened by the master key.

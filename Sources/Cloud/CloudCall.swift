@@ -47,6 +47,7 @@ public struct CloudAnswer: Sendable {
     /// - afterSave: `{"object": {…}}`, the client's answer; or `{"fields": {…}}`, which the answer shows beside its own
     /// - beforeFind: `{"query": {…}}`, or `{"objects": […]}`, which are found instead
     /// - afterFind: `{"objects": […]}`
+    /// - accountExport: `{"data": …}`, which goes with the export
     /// - a function: its result
     /// - a job: its last message, a text
     public var body: JSON?

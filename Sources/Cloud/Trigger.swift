@@ -2,6 +2,8 @@
 public enum TriggerKind: String, Sendable, CaseIterable {
     case beforeSave, afterSave, beforeDelete, afterDelete, beforeFind, afterFind
     case beforeLogin, afterLogin, afterLogout, beforePasswordResetRequest
+    /// An account is exported: what it answers is added. Hermes' own.
+    case accountExport
     case beforeConnect, beforeSubscribe
     /// A LiveQuery event on its way to one recipient.
     case afterEvent

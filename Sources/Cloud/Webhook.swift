@@ -61,7 +61,7 @@ public struct Webhook: Sendable, Hashable {
         case "@Connect": allowed = [.beforeConnect]
         case "_Session": allowed = [.afterLogout]
         case "_User":
-            allowed = objects.union([.beforeLogin, .afterLogin, .beforePasswordResetRequest])
+            allowed = objects.union([.beforeLogin, .afterLogin, .beforePasswordResetRequest, .accountExport])
         default:
             guard Names.isClass(trigger.className) else {
                 throw .badHook("there can be no class \(trigger.className.prefix(100))")

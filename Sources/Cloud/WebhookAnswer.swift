@@ -56,6 +56,7 @@ enum WebhookAnswer {
             case .object(let object) where object.isEmpty: return nil
             default: throw .nonsense("has no list of objects")
             }
+        case .accountExport: return .object(JSONObject([("data", success)]))
         case .beforeDelete, .afterDelete, .beforeLogin, .afterLogin, .afterLogout, .beforePasswordResetRequest,
             .beforeConnect, .afterEvent:
             return nil

@@ -208,6 +208,28 @@ extension Hermes {
         login(.beforePasswordResetRequest, timeLimit, body)
     }
 
+    /// Runs when an account is exported, by its user or an operator: what it returns goes with the export, as one entry of
+    /// `application`. nil adds nothing.
+    ///
+    /// Behind an account's deletion there is `beforeDelete` of ``User``: it runs in the deletion's transaction.
+    public func accountExport(
+        timeLimit: Duration? = nil, _ body: @escaping @Sendable (LoginRequest<User>) async throws -> Value?
+    ) {
+        accountExport(as: User.self, timeLimit: timeLimit, body)
+    }
+
+    /// The same for an application's own description of its users.
+    public func accountExport<Fields: ParseObject>(
+        as type: Fields.Type, timeLimit: Duration? = nil,
+        _ body: @escaping @Sendable (LoginRequest<Fields>) async throws -> Value?
+    ) {
+        listen(.accountExport, User.className, .outside, timeLimit) { call, name in
+            let request = LoginRequest<Fields>(call, name: name)
+            let added = try await body(request)
+            return request.details.answer(added.map { ["data": $0.json] })
+        }
+    }
+
     /// Runs before somebody connects to LiveQuery: may throw to refuse. Called by servers that have LiveQuery.
     public func beforeConnect(
         timeLimit: Duration? = nil, _ body: @escaping @Sendable (ConnectRequest) async throws -> Void

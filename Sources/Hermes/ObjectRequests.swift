@@ -170,7 +170,7 @@ public final class EventRequest<Fields: ParseObject>: Request {
     }
 }
 
-/// Somebody logs in, or asks to have a password set anew.
+/// Somebody logs in, asks to have a password set anew, or has his account exported.
 public final class LoginRequest<Fields: ParseObject>: Request {
     /// What it was called with.
     public let details: RequestDetails

@@ -99,6 +99,13 @@ extension ServerOptions {
         public init() {}
     }
 
+    /// What a user takes along.
+    public struct AccountExport: Sendable {
+        public var maxSize = ByteCount(64 << 20)
+        public var hourly = 5
+        public init() {}
+    }
+
     public struct PasswordPolicy: Sendable {
         public var validatorPattern: Pattern?
         public var validationError: String?

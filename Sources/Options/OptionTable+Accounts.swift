@@ -22,6 +22,12 @@ extension OptionTable {
             "accountLockout.unlockOnPasswordReset", \.accountLockout.unlockOnPasswordReset,
             "Whether a new password unlocks it"),
         Option(
+            "accountExport.maxSize", \.accountExport.maxSize,
+            "How much of the database's answers one export of an account may take"),
+        Option(
+            "accountExport.hourly", \.accountExport.hourly, "Exports of one account by its user within an hour",
+            in: .atLeast(0)),
+        Option(
             "passwordPolicy.validatorPattern", \.passwordPolicy.validatorPattern, "What a password must match"),
         Option(
             "passwordPolicy.validationError", \.passwordPolicy.validationError, "What is said of one that does not"),

@@ -107,6 +107,7 @@ public struct ServerOptions: Sendable {
     public var emailVerifyTokenReuseIfValid = false
     public var emailVerifySuccessOnInvalidEmail = true
     public var accountLockout = AccountLockout()
+    public var accountExport = AccountExport()
     public var passwordPolicy = PasswordPolicy()
     public var email = Email()
     /// A folder; none: only the server's own words.

@@ -28,6 +28,26 @@ extension API {
         return .empty
     }
 
+    /// The account of the session, or the one that the master key names.
+    func exportAccount(_ request: Request) async throws -> Answer {
+        Answer(json: try await accounts.export(try account(request), in: request.operation))
+    }
+
+    func deleteAccount(_ request: Request) async throws -> Answer {
+        let isOwn = request.arguments.isEmpty
+        try await accounts.deleteAccount(
+            try account(request), confirmedBy: isOwn ? request.body : nil, in: request.operation)
+        return .empty
+    }
+
+    private func account(_ request: Request) throws(ParseError) -> String {
+        if let id = request.arguments.first { return id }
+        guard let userId = request.viewer.userId else {
+            throw ParseError(209, refusal("Invalid session token"))
+        }
+        return userId
+    }
+
     func logOut(_ request: Request) async throws -> Answer {
         try await accounts.logOut(request.operation)
         return .empty

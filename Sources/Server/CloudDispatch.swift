@@ -88,6 +88,7 @@ final class CloudDispatch {
             case .afterLogin: event = .afterLogin
             case .afterLogout: event = .afterLogout
             case .beforePasswordResetRequest: event = .beforePasswordResetRequest
+            case .accountExport: event = .accountExport
             default: return nil
             }
             return SessionHook(handler.name, event) { object, operation in
@@ -348,10 +349,10 @@ final class CloudDispatch {
 
     private func ofSession(
         _ trigger: Trigger, _ handler: CloudHandler, _ object: JSONObject, _ operation: Operation
-    ) async throws {
+    ) async throws -> JSON? {
         var payload = try await payload(trigger, handler, operation)
         payload["object"] = named(object, trigger.className)
-        _ = try await call(handler, payload, in: operation)
+        return try await call(handler, payload, in: operation).body?.object?["data"]
     }
 }
 

@@ -72,6 +72,8 @@ extension ServerOptions {
         accounts.mail.resetLife = passwordPolicy.resetTokenValidityDuration
         accounts.mail.resetIsReused = passwordPolicy.resetTokenReuseIfValid
         accounts.mail.hidesUnknownResets = passwordPolicy.resetPasswordSuccessOnInvalidEmail
+        accounts.export.maxSize = accountExport.maxSize.bytes
+        accounts.export.hourly = accountExport.hourly
         accounts.lockout.threshold = accountLockout.threshold
         accounts.lockout.duration = accountLockout.duration * 60
         accounts.lockout.passwordResetUnlocks = accountLockout.unlockOnPasswordReset

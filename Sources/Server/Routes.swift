@@ -50,6 +50,10 @@ extension RouteTable {
 
     private static let users: [Route] = [
         Route("GET", "users/me", writes: false) { try await $0.me($1) },
+        Route("GET", "users/me/export", writes: false) { try await $0.exportAccount($1) },
+        Route("GET", "users/:id/export", .master, writes: false) { try await $0.exportAccount($1) },
+        Route("POST", "users/me/delete", writes: true) { try await $0.deleteAccount($1) },
+        Route("POST", "users/:id/delete", .master, writes: true) { try await $0.deleteAccount($1) },
         Route("GET", "login", writes: true, isTransactional: true, ignoresSession: true) { try await $0.logIn($1) },
         Route("POST", "login", writes: true, isTransactional: true, ignoresSession: true) { try await $0.logIn($1) },
         Route("POST", "loginas", .masterByCode, writes: true, isTransactional: true) { try await $0.logInAs($1) },

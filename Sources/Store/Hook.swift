@@ -73,7 +73,7 @@ public struct FindHook: Sendable {
     }
 }
 
-/// What may be done when somebody logs in or out: an application's.
+/// What may be done around accounts, when somebody logs in or out: an application's.
 public struct SessionHook: Sendable {
     public enum Event: Sendable {
         /// Behind the check of the password, before there is a session; may refuse.
@@ -83,14 +83,17 @@ public struct SessionHook: Sendable {
         case afterLogout
         /// When the user is found, before the mail; may refuse.
         case beforePasswordResetRequest
+        /// An account is exported: what it answers goes with it.
+        case accountExport
     }
 
     public let name: String
     public let event: Event
-    /// With the user, or the session, as JSON.
-    public let run: @Sendable (JSONObject, Operation) async throws -> Void
+    /// With the user, or the session, as JSON; answers what `accountExport` adds, else nothing.
+    public let run: @Sendable (JSONObject, Operation) async throws -> JSON?
 
-    public init(_ name: String, _ event: Event, run: @escaping @Sendable (JSONObject, Operation) async throws -> Void) {
+    public init(_ name: String, _ event: Event, run: @escaping @Sendable (JSONObject, Operation) async throws -> JSON?)
+    {
         self.name = name
         self.event = event
         self.run = run

@@ -131,6 +131,15 @@ struct WriteSQL {
         return Rendered(with(delete, joinsOfDeleted))
     }
 
+    /// Deletes those of the objects whose ACL names a user and nobody else.
+    func deletePrivate(_ ids: [String], of userId: String) -> Rendered {
+        let delete: SQL = """
+            DELETE FROM \(name: table.name) t \
+            WHERE t."objectId" = ANY(\(SQL.texts(ids))) AND \(WriteSQL.isPrivate(to: userId)) RETURNING t."objectId"
+            """
+        return Rendered(with(delete, joinsOfDeleted))
+    }
+
     /// Deletes the next `count` objects of the class, whichever they are, or those whose date is past; answers their ids.
     func purge(_ count: Int, past date: (field: String, end: Timestamp)? = nil) -> Rendered {
         let target = access.table(table, "t")

@@ -6,13 +6,14 @@ import Wire
 
 /// What was typed after `hermes`.
 struct Command {
-    enum Verb: String { case serve, doctor, jobs, mail, cloud, options, version, help }
+    enum Verb: String { case serve, doctor, user, jobs, mail, cloud, options, version, help }
 
     let verb: Verb
     private var arguments = ServerArguments()
     private var wantsMarkdown = false
     private var jobs = JobsCommand()
     private var mail = MailCommand()
+    private var user = UserCommand()
     private var checkedFile = ""
 
     /// - Throws: `OptionFault` that says what was not understood.
@@ -41,9 +42,10 @@ struct Command {
                     throw OptionFault("unknown flag \(argument); --markdown is the only one")
                 }
                 wantsMarkdown = true
+            case .user where try user.arguments.take(argument, &rest): continue
             case .jobs where try jobs.arguments.take(argument, &rest): continue
             case .mail where try mail.arguments.take(argument, &rest): continue
-            case .serve, .doctor, .jobs, .mail: try self.arguments.take(argument, &rest)
+            case .serve, .doctor, .user, .jobs, .mail: try self.arguments.take(argument, &rest)
             case .cloud, .version, .help: return
             }
         }
@@ -66,6 +68,7 @@ struct Command {
             let doctor = await Doctor(options: try arguments.options())
             print(doctor.report)
             exit(doctor.isHealthy ? 0 : 1)
+        case .user: print(try await user.run(try arguments.options()), terminator: "")
         case .jobs: print(try await jobs.run(try arguments.options()), terminator: "")
         case .mail: print(try await mail.run(try arguments.options()), terminator: "")
         case .serve:
@@ -87,6 +90,10 @@ struct Command {
             the working folder, or $HERMES_DATA) and listens on 127.0.0.1, port 1337.
         hermes doctor [the same]
             Says in one screen what is wrong with a set-up, and what to do; exit status 1 where something is.
+        hermes user export NAME [--server URL] [the same]
+            Prints as JSON all that is an account's own: NAME is its user's name, mail address or objectId.
+        hermes user delete NAME [--yes] [--server URL] [the same]
+            Deletes an account for good. Both ask the server that runs, so that the application's hooks take part.
         hermes jobs [list [--state STATE] [--kind KIND] [--limit N] | show ID | retry ID | cancel ID] [--json] [the same]
             Looks at the queue of jobs: mail, jobs of cloud code, and what else is done later.
         hermes mail [list [--state STATE] [--limit N] | show ID | retry ID | give-up ID] [--json] [the same]

@@ -40,7 +40,10 @@ import Wire
     @Test func eachClassHasItsEvents() {
         let table: [(String, Set<TriggerKind>)] = [
             ("Temas", WebhookTests.ofObjects), ("_Role", WebhookTests.ofObjects), ("_Session", [.afterLogout]),
-            ("_User", WebhookTests.ofObjects.union([.beforeLogin, .afterLogin, .beforePasswordResetRequest])),
+            (
+                "_User",
+                WebhookTests.ofObjects.union([.beforeLogin, .afterLogin, .beforePasswordResetRequest, .accountExport])
+            ),
             ("@Config", [.beforeSave, .afterSave]), ("@Connect", [.beforeConnect]),
             ("@File", [.beforeSave, .afterSave, .beforeDelete, .afterDelete, .beforeFind, .afterFind]),
             ("@Otra", []), ("9Temas", []), ("", []), ("_Otra", []),

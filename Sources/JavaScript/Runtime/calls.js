@@ -188,6 +188,13 @@
     return {};
   }
 
+  async function accountExport(entry, request, payload) {
+    giveObjects(request, payload);
+    request.object._setExisted(true);
+    const { returned } = await run(entry, request);
+    return returned === skipped || returned === undefined ? {} : { body: { data: encode(returned) } };
+  }
+
   async function withFile(entry, request, payload) {
     request.file = decode(payload.file);
     request.fileSize = payload.fileSize;
@@ -258,6 +265,7 @@
     beforeSave: onFileOr(beforeSave), afterSave: onFileOr(afterSave), beforeDelete: onFileOr(withObject), afterDelete: onFileOr(withObject),
     beforeFind, afterFind,
     beforeLogin: withObject, afterLogin: withObject, afterLogout: withObject, beforePasswordResetRequest: withObject,
+    accountExport,
     beforeConnect: ofLiveQuery, beforeSubscribe: ofLiveQuery, afterEvent: ofLiveQuery,
   };
 

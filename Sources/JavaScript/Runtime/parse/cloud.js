@@ -64,7 +64,7 @@
     Cloud[name] = (target, handler, validator) => register('trigger', name, classOf(target), handler, validator);
   }
   for (const [name, className] of [['beforeLogin', '_User'], ['afterLogin', '_User'], ['afterLogout', '_Session'],
-    ['beforePasswordResetRequest', '_User']]) {
+    ['beforePasswordResetRequest', '_User'], ['accountExport', '_User']]) {
     Cloud[name] = (target, handler, validator) => {
       const isNamed = typeof target === 'string' || (target && typeof target.className === 'string' && typeof handler === 'function');
       const [body, check] = isNamed ? [handler, validator] : [target, handler];

@@ -1,0 +1,55 @@
+import Postgres
+import Store
+import Wire
+
+/// The end of an account.
+extension Accounts {
+    /// Deletes an account for good, in one transaction: the user, its sessions, its part in roles, and the objects that
+    /// nobody but it may read or change. What others can read stays; `beforeDelete` of `_User` runs in the same
+    /// transaction, and does with it what the application wants, or refuses.
+    ///
+    /// - Parameter credentials: what shows that it is the user's will: `password`, or `authData` of an account without
+    ///   one. nil: the master key's.
+    /// - Throws: 101 for an unknown user and a wrong password; 201 where it is missing.
+    public func deleteAccount(
+        _ userId: String, confirmedBy credentials: JSONObject?, in operation: Operation
+    ) async throws {
+        if let credentials { try await confirm(userId, credentials, in: operation) }
+        // Looking takes longer than others should wait for rows.
+        var found: [(className: String, ids: [String])] = []
+        for className in try await store.classesOfObjects(in: operation) {
+            let ids = try await store.privateIds(of: userId, className, in: operation)
+            if !ids.isEmpty { found.append((className, ids)) }
+        }
+        let written = try await operation.nested(as: .master).inTransaction { operation in
+            let written = try await store.delete("_User", objectId: userId, in: operation)
+            for (className, ids) in found { try await operation.deletePrivate(ids, of: userId, className) }
+            return written
+        }
+        if let failure = written.failure { throw failure }
+    }
+
+    private static let credentials = Statement(
+        """
+        SELECT "_hashed_password", "authData" #>> '{anonymous,id}' FROM "_User" WHERE "objectId" = $1::text
+        """)
+
+    /// - Throws: 101, 201 unless whoever asks has shown again that the account is his.
+    private func confirm(_ userId: String, _ credentials: JSONObject, in operation: Operation) async throws {
+        let rows = try await operation.read(Accounts.credentials, [.text(userId)])
+        guard rows.count > 0 else { throw ParseError.objectNotFound }
+        guard let hash = rows.optionalString(0, 0) else {
+            let given = credentials["authData"]?.object?["anonymous"]?.object?["id"]?.string ?? ""
+            guard let id = rows.optionalString(0, 1), Secret.matches(given, id) else { throw Accounts.refused }
+            return
+        }
+        guard case .string(let password)? = credentials["password"], !password.isEmpty else {
+            throw ParseError(201, "password is required.")
+        }
+        try await countAttempt(at: userId)
+        guard try await Passwords.verify(password, hash, for: operation.request.address) else {
+            throw Accounts.refused
+        }
+        try await forgetAttempts(at: userId)
+    }
+}
