@@ -64,6 +64,7 @@ let package = Package(
             name: "JavaScript",
             dependencies: ["Core", "HTTP", "Wire", "Cloud", "CJavaScriptCore", "CRuntimeScripts", "CCrypto"],
             path: "Sources/JavaScript", exclude: ["Runtime"], swiftSettings: rules),
+        room("Browse", ["Core", "Dates", "HTTP", "Wire"]),
         room("Jobs", ["Core", "Dates", "Postgres", "Wire", "Schema", "Store"]),
         room("Mail", ["Core", "Dates", "Postgres", "HTTP", "Wire", "Schema", "Store", "Jobs", "CCrypto"]),
         room(
@@ -103,6 +104,7 @@ let package = Package(
             ["Core", "Dates", "Postgres", "HTTP", "Wire", "Schema", "Store", "Jobs", "Mail", "TestSupport"],
             resources: [.copy("Python")]),
         tests("CloudTests", ["Cloud", "Core", "HTTP", "Wire"]),
+        tests("BrowseTests", ["Browse", "Wire"]),
         tests("OptionsTests", ["Options", "Wire"]),
         tests("JavaScriptTests", ["Core", "HTTP", "Wire", "Cloud", "JavaScript"]),
         tests(

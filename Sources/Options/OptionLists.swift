@@ -12,7 +12,7 @@ private struct Members {
             throw OptionFault("must hold objects, not \(OptionText.short(json))")
         }
         for member in object.members where !known.contains(member.key) {
-            let nearest = OptionText.nearest(to: member.key, among: known)
+            let nearest = Nearest.name(to: member.key, among: known)
             throw OptionFault(
                 "has an unknown member \"\(member.key)\""
                     + (nearest.map { "; did you mean \"\($0)\"?" } ?? " (known: \(known.joined(separator: ", ")))"))

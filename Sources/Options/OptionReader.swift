@@ -72,7 +72,7 @@ extension ServerOptions {
         if let instead = OptionTable.replaced[name] {
             return OptionFault("the option \"\(name)\" of Parse Server is not one of Hermes: \(instead)")
         }
-        let nearest = OptionText.nearest(to: name, among: Array(OptionTable.byName.keys) + OptionTable.sections)
+        let nearest = Nearest.name(to: name, among: Array(OptionTable.byName.keys) + OptionTable.sections)
         return OptionFault(
             "unknown option \"\(name)\"; "
                 + (nearest.map { "did you mean \"\($0)\"?" } ?? "`hermes options` lists the known ones"))
@@ -88,7 +88,7 @@ extension ServerOptions {
     private static func option(flag name: String) throws(OptionFault) -> Option {
         let wanted = plain(name)
         if let option = OptionTable.byFlag[wanted] { return option }
-        let nearest = OptionText.nearest(to: wanted, among: Array(OptionTable.byFlag.keys))
+        let nearest = Nearest.name(to: wanted, among: Array(OptionTable.byFlag.keys))
             .flatMap { OptionTable.byFlag[$0] }.map { OptionText.flag($0.name) }
         throw OptionFault(
             "unknown flag --\(name); "
