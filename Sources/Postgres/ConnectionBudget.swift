@@ -4,16 +4,18 @@ import Core
 extension DatabaseConfiguration {
     /// The most that `workers` workers open: their own, and the node's one that listens.
     public func connections(workers: Int) -> Int {
-        workers * (max(sharedLimit, sharedConnections, 1) + ownedLimit) + 1
+        workers * (max(sharedLimit, sharedConnections, 1) + ownedLimit + groupedConnections) + 1
     }
 
-    /// These limits, lowered for each worker until the sum is at most `available`: fast reads keep up to two
-    /// connections, writes get two thirds of the rest, slow reads what is left. One for reads and one for writes are
+    /// These limits, lowered for each worker until the sum is at most `available`: grouped writes get an eighth, fast
+    /// reads keep up to two connections, writes get two thirds of the rest, slow reads what is left. One for reads and one for writes are
     /// the least that a worker can do with, so the sum may still be above `available`.
     public func fitted(workers: Int, available: Int) -> DatabaseConfiguration {
         guard connections(workers: workers) > available else { return self }
         var fitted = self
-        let each = max(2, (available - 1) / max(workers, 1))
+        var each = max(2, (available - 1) / max(workers, 1))
+        fitted.groupedConnections = min(groupedConnections, each / 8)
+        each -= fitted.groupedConnections
         fitted.sharedConnections = max(1, min(sharedConnections, each / 3))
         let rest = each - fitted.sharedConnections
         fitted.ownedLimit = max(1, min(ownedLimit, rest - rest / 3))

@@ -9,6 +9,7 @@ public final class Database {
     public let configuration: DatabaseConfiguration
     private let shared: SharedPool
     let owned: OwnedPool
+    private let grouped: GroupedWrites
     let subscriptions: Subscriptions
 
     /// - Parameter listener: What the node's workers share to hear notifications over one connection; without it this
@@ -25,9 +26,13 @@ public final class Database {
         let buffer = ParameterBuffer()
         shared = SharedPool(loop: loop, configuration: configuration, hosts: hosts, buffer: buffer)
         owned = OwnedPool(loop: loop, configuration: configuration, hosts: hosts, buffer: buffer)
+        grouped = GroupedWrites(loop: loop, configuration: configuration, hosts: hosts, buffer: buffer, owned: owned)
         subscriptions = Subscriptions(loop: loop, listener: listener ?? NodeListener(configuration))
         // Reads would go on with what a replica knows.
-        owned.onReadOnlyServer = { [weak shared] in shared?.renew() }
+        owned.onReadOnlyServer = { [weak shared, weak grouped] in
+            shared?.renew()
+            grouped?.renew()
+        }
     }
 
     /// Runs a statement without side effects on a connection that others use at the same time; the server refuses one
@@ -47,21 +52,14 @@ public final class Database {
     /// Runs one statement, committed when this returns, on a connection of its own. After an error of kind
     /// `connectionLost(mayHaveRun: true)`, and after cancellation, it may or may not have taken effect.
     public func write(_ statement: Statement, _ parameters: [Parameter] = []) async throws -> Rows {
-        var attempts = 0
-        while true {
-            attempts += 1
-            let connection = try await owned.acquire()
-            let command = Command(statement, parameters)
-            defer { owned.release(connection) }
-            connection.run(command)
-            try await command.waiter.wait()
-            if case .failed(let error, let wasStale) = command.outcome, wasStale || error.isReadOnlyServer,
-                attempts < 3
-            {
-                continue
-            }
-            return try command.rows()
-        }
+        try await owned.write(statement, parameters)
+    }
+
+    /// The same for a statement that writes one row: it may share its commit, though not its errors, with others that
+    /// come at the same time. It does not end on the server when its task is cancelled.
+    /// - Parameter key: which row it is about: all nodes must give the same row the same key.
+    public func writeRow(_ statement: Statement, _ parameters: [Parameter], key: UInt64) async throws -> Rows {
+        try await grouped.run(statement, parameters, key: key)
     }
 
     /// Runs one statement and sends nothing else meanwhile: for what must not be prepared or run in a transaction,
@@ -88,12 +86,14 @@ public final class Database {
     /// Closes all connections; what still waits fails with an error of kind `closed`.
     public func close() async {
         shared.close()
+        grouped.close()
         owned.close()
         await subscriptions.close()
     }
 
     deinit {
         shared.close()
+        grouped.close()
         owned.close()
         subscriptions.detach()
     }

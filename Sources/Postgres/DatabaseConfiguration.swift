@@ -16,6 +16,8 @@ public struct DatabaseConfiguration: Sendable {
     public var slowRead = Duration.milliseconds(5)
     /// Connections for writes and transactions.
     public var ownedLimit = 16
+    /// Connections beside these on which writes of one row share commits: fewer make longer rounds. 0 for none.
+    public var groupedConnections = 2
     /// A connection that was not needed for this long is closed.
     public var idleLimit = Duration.seconds(60)
     /// How long a statement may wait for a connection before it fails.

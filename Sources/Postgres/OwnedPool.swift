@@ -88,6 +88,25 @@ final class OwnedPool: ConnectionOwner {
         throw request.error ?? PostgresError(.closed, "the database was closed")
     }
 
+    /// Runs one statement, committed when this returns.
+    func write(_ statement: Statement, _ parameters: [Parameter]) async throws -> Rows {
+        var attempts = 0
+        while true {
+            attempts += 1
+            let connection = try await acquire()
+            let command = Command(statement, parameters)
+            defer { release(connection) }
+            connection.run(command)
+            try await command.waiter.wait()
+            if case .failed(let error, let wasStale) = command.outcome, wasStale || error.isReadOnlyServer,
+                attempts < 3
+            {
+                continue
+            }
+            return try command.rows()
+        }
+    }
+
     /// Takes a connection back, in whatever state it is.
     func release(_ connection: Connection) {
         guard connection.phase == .ready, !isClosed, !connection.isBloated, !connection.isCopying,
@@ -126,10 +145,15 @@ final class OwnedPool: ConnectionOwner {
     /// The server that a connection leads to takes no writes (any more): neither it nor those that wait for use are of
     /// any use, and the next ones may find another server.
     private func leaveReadOnlyServer() {
+        renew()
+        onReadOnlyServer()
+    }
+
+    /// Makes every connection anew, each as soon as it is idle.
+    func renew() {
         for connection in all { connection.isOutdated = true }
         for connection in idle { discard(connection) }
         idle = []
-        onReadOnlyServer()
     }
 
     /// Ends what runs, rolls back what is open, and only then lends the connection again.
@@ -208,7 +232,7 @@ final class OwnedPool: ConnectionOwner {
         request.waiter.resume()
     }
 
-    private func waitedTooLong() -> PostgresError {
+    func waitedTooLong() -> PostgresError {
         backoff.lastError
             ?? PostgresError(
                 .poolExhausted, "all connections for writes were busy for as long as a statement may wait")

@@ -20,6 +20,19 @@ public enum Parameter: Sendable, Hashable {
     case point(x: Double, y: Double)
     /// polygon, corner after corner.
     case polygon([Point])
+
+    /// About how many bytes it has on its way to the server.
+    var size: Int {
+        switch self {
+        case .text(let text): text.utf8.count
+        case .utf8(let bytes), .bytes(let bytes): bytes.count
+        case .textArray(let texts): texts.reduce(0) { $0 + ($1?.utf8.count ?? 0) + 4 }
+        case .intArray(let values): values.count * 8
+        case .doubleArray(let values): values.count * 8
+        case .polygon(let points): points.count * 16
+        case .null, .int, .double, .bool, .timestamp, .point: 16
+        }
+    }
 }
 
 /// A point in the plane, as PostgreSQL's `point`.

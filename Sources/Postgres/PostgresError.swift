@@ -58,6 +58,8 @@ public struct PostgresError: Error, Sendable, Hashable, CustomStringConvertible,
     public var isUniqueViolation: Bool { sqlState == "23505" }
     /// Ended by `statement_timeout`.
     public var isStatementTimeout: Bool { sqlState == "57014" }
+    /// It waited for a lock for longer than `lock_timeout`.
+    var isLockTimeout: Bool { sqlState == "55P03" }
     /// The transaction lost a race (serialization failure or deadlock) and may win the next one.
     public var isRetryableConflict: Bool { sqlState == "40001" || sqlState == "40P01" }
     /// The database can't be reached or is overloaded: worth another try later (HTTP 503).

@@ -149,6 +149,19 @@ public final class Operation {
         return try await store.database.write(statement, parameters)
     }
 
+    /// Runs the statement that writes one object. By itself it may share its commit with other such writes.
+    func writeObject(
+        _ statement: Statement, _ parameters: [Parameter], _ className: String, _ objectId: String
+    ) async throws -> Rows {
+        guard scope == nil else { return try await write(statement, parameters) }
+        // FNV-1a: the same on all nodes.
+        var key: UInt64 = 0xcbf2_9ce4_8422_2325
+        for text in [className, objectId] {
+            for byte in text.utf8 { key = (key ^ UInt64(byte)) &* 0x100_0000_01b3 }
+        }
+        return try await store.database.writeRow(statement, parameters, key: key)
+    }
+
     /// Tells all nodes, this one included, once the change stands.
     func notify(channel: String, payload: String) async throws {
         _ = try await write(Operation.notification, [.text(channel), .text(payload)])

@@ -119,7 +119,9 @@ extension Store {
                     return written
                 }
             }
-            return try plan.written(try await write.operation.write(plan.statement, plan.parameters))
+            return try plan.written(
+                try await write.operation.writeObject(
+                    plan.statement, plan.parameters, write.className, write.objectId))
         } catch let error as PostgresError where error.isUniqueViolation {
             throw UniqueViolation.error(error, of: plan.table)
         }
