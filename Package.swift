@@ -58,6 +58,7 @@ let package = Package(
         room("Options", ["Wire"]),
         room("Schema", ["Core", "Postgres", "Wire", "CMigrations"]),
         room("Store", ["Core", "Postgres", "Wire", "Schema", "CCrypto"]),
+        room("Archive", ["Core", "Dates", "Postgres", "Wire", "Schema", "Store", "CCrypto"]),
         room("Accounts", ["Core", "Postgres", "Wire", "Schema", "Store", "CCrypto", "CCrypt"]),
         room("Cloud", ["Core", "HTTP", "Wire", "CCrypto"]),
         .target(
@@ -76,7 +77,9 @@ let package = Package(
         room("Hermes", ["Core", "HTTP", "Wire", "Options", "Cloud", "Jobs", "Server"]),
         .executableTarget(
             name: "hermes",
-            dependencies: ["Core", "Postgres", "Wire", "Options", "Schema", "JavaScript", "Jobs", "Mail", "Server"],
+            dependencies: [
+                "Core", "Postgres", "Wire", "Options", "Schema", "Archive", "JavaScript", "Jobs", "Mail", "Server",
+            ],
             path: "Sources/hermes", swiftSettings: rules),
         // The bare server that benchmarks compare with
         .executableTarget(
@@ -96,6 +99,7 @@ let package = Package(
         tests("WireTests", ["Wire"], resources: [.copy("Corpus")]),
         tests("SchemaTests", ["Core", "Postgres", "Schema", "Wire", "TestSupport"]),
         tests("StoreTests", ["Core", "Postgres", "Wire", "Schema", "Store", "Accounts", "TestSupport"]),
+        tests("ArchiveTests", ["Core", "Postgres", "Wire", "Schema", "Store", "Archive", "TestSupport"]),
         tests("AccountsTests", ["Accounts", "Wire"]),
         tests(
             "JobsTests", ["Core", "Dates", "Postgres", "Wire", "Schema", "Store", "Jobs", "TestSupport"]),

@@ -37,15 +37,18 @@ public final class ChildProcess: Sendable {
     /// - Parameters:
     ///   - command: The program's path, then its arguments.
     ///   - environment: All of the program's environment.
+    ///   - input: A descriptor that it reads; nil has it read nothing.
     ///   - output: A descriptor for both of its outputs; nil throws them away.
+    ///   - errors: Another one for its standard error.
     ///   - folder: A descriptor of a folder that the program finds under `folderPath`.
     ///   - onExit: Called on the thread that waited, with the exit code.
     public static func start(
-        _ command: [String], environment: [String: String], output: Int32? = nil, folder: Int32? = nil,
-        onExit: @escaping @Sendable (Int32) -> Void = { _ in }
+        _ command: [String], environment: [String: String], input: Int32? = nil, output: Int32? = nil,
+        errors: Int32? = nil, folder: Int32? = nil, onExit: @escaping @Sendable (Int32) -> Void = { _ in }
     ) throws -> ChildProcess {
         let start = Start(
-            command: command, environment: environment, output: output, folder: folder, onExit: onExit)
+            command: command, environment: environment, input: input, output: output, errors: errors ?? output,
+            folder: folder, onExit: onExit)
         var thread = pthread_t()
         let argument = Unmanaged.passRetained(start).toOpaque()
         let result = pthread_create(
@@ -70,26 +73,32 @@ public final class ChildProcess: Sendable {
     public static func run(
         _ command: [String], environment: [String: String], folder: Int32? = nil
     ) throws -> (exitCode: Int32, output: String) {
-        var ends: [Int32] = [-1, -1]
-        let made = spawning.withLock { _ in
-            pipe(&ends) == 0 && ends.allSatisfy { fcntl($0, F_SETFD, FD_CLOEXEC) == 0 }
-        }
-        guard made else { throw Failure(description: "no descriptor left") }
-        defer { close(ends[0]) }
+        let pipe = try makePipe()
+        defer { close(pipe.read) }
         let child: ChildProcess
         do {
-            defer { close(ends[1]) }
-            child = try start(command, environment: environment, output: ends[1], folder: folder)
+            defer { close(pipe.write) }
+            child = try start(command, environment: environment, output: pipe.write, folder: folder)
         }
         var output: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 4096)
         while true {
-            let count = read(ends[0], &chunk, chunk.count)
+            let count = read(pipe.read, &chunk, chunk.count)
             if count < 0, errno == EINTR { continue }
             guard count > 0 else { break }
             output += chunk[..<count]
         }
         return (child.wait(seconds: 3600) ?? -1, String(decoding: output, as: UTF8.self))
+    }
+
+    /// A pipe whose ends no program inherits but the one that is given one of them. Close both.
+    public static func makePipe() throws -> (read: Int32, write: Int32) {
+        var ends: [Int32] = [-1, -1]
+        let made = spawning.withLock { _ in
+            pipe(&ends) == 0 && ends.allSatisfy { fcntl($0, F_SETFD, FD_CLOEXEC) == 0 }
+        }
+        guard made else { throw Failure(description: "no descriptor left") }
+        return (ends[0], ends[1])
     }
 
     public func signal(_ number: Int32) {
@@ -111,17 +120,21 @@ public final class ChildProcess: Sendable {
     private final class Start: Sendable {
         let command: [String]
         let environment: [String: String]
+        let input: Int32?
         let output: Int32?
+        let errors: Int32?
         let folder: Int32?
         let onExit: @Sendable (Int32) -> Void
         let result = Mutex<Result<ChildProcess, any Error>?>(nil)
         init(
-            command: [String], environment: [String: String], output: Int32?, folder: Int32?,
-            onExit: @escaping @Sendable (Int32) -> Void
+            command: [String], environment: [String: String], input: Int32?, output: Int32?, errors: Int32?,
+            folder: Int32?, onExit: @escaping @Sendable (Int32) -> Void
         ) {
             self.command = command
             self.environment = environment
+            self.input = input
             self.output = output
+            self.errors = errors
             self.folder = folder
             self.onExit = onExit
         }
@@ -150,13 +163,13 @@ public final class ChildProcess: Sendable {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
-        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
-        if let output = start.output {
-            posix_spawn_file_actions_adddup2(&actions, output, 1)
-            posix_spawn_file_actions_adddup2(&actions, output, 2)
-        } else {
-            posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0)
-            posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0)
+        let streams = [(start.input, Int32(0), O_RDONLY), (start.output, 1, O_WRONLY), (start.errors, 2, O_WRONLY)]
+        for (descriptor, stream, mode) in streams {
+            if let descriptor {
+                posix_spawn_file_actions_adddup2(&actions, descriptor, stream)
+            } else {
+                posix_spawn_file_actions_addopen(&actions, stream, "/dev/null", mode, 0)
+            }
         }
         if let folder = start.folder { posix_spawn_file_actions_adddup2(&actions, folder, folderDescriptor) }
 

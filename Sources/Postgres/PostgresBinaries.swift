@@ -10,8 +10,13 @@ public struct PostgresBinaries: Sendable, Hashable {
     ///
     /// - Parameter majorVersion: To which version the data belongs. No other one is taken.
     public static func find(folder: String? = nil, majorVersion: Int? = nil) throws -> PostgresBinaries {
-        try find(folder: folder, majorVersion: majorVersion, debian: "/usr/lib/postgresql")
+        try find(folder: folder, majorVersion: majorVersion, debian: debian)
     }
+
+    private static let debian = "/usr/lib/postgresql"
+
+    /// The versions of which Debian's packages have put something here.
+    static var debianVersions: [Int] { entries(debian).compactMap { Int($0) } }
 
     static func find(folder: String?, majorVersion: Int?, debian: String) throws -> PostgresBinaries {
         if let folder { return try PostgresBinaries(folder: folder) }

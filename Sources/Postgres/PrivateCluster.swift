@@ -68,12 +68,33 @@ public final class PrivateCluster: Sendable {
 
     /// How to reach a database of this cluster, for `DatabaseConfiguration`.
     public func conninfo(database: String = "postgres") -> String {
-        func quoted(_ value: String) -> String {
-            "'" + value.flatMap { "'\\".contains($0) ? ["\\", $0] : [$0] } + "'"
-        }
+        Self.conninfo(socketFolder, database)
+    }
+
+    private static func conninfo(_ socketFolder: String, _ database: String) -> String {
         // Errors of statements come here anyway, and may carry the values of a row: they are not for the server's log.
-        return "host=\(quoted(socketFolder)) port=5432 user=postgres dbname=\(quoted(database)) "
+        "host=\(quotedForConninfo(socketFolder)) port=5432 user=postgres dbname=\(quotedForConninfo(database)) "
             + "options='-c log_min_messages=fatal'"
+    }
+
+    /// How to reach the private cluster of a data folder that another program runs; nil where none does, or where this
+    /// user may not look.
+    public static func conninfoOfRunning(dataFolder: String, database: String) -> String? {
+        socketFolder(ofRunning: dataFolder + "/postgres").map { conninfo($0, database) }
+    }
+
+    /// The folder of a running cluster's socket: the fifth line of its postmaster.pid.
+    public static func socketFolder(ofRunning cluster: String) -> String? {
+        guard let file = fopen(cluster + "/postmaster.pid", "re") else { return nil }
+        defer { fclose(file) }
+        var content = [UInt8](repeating: 0, count: 8192)
+        let count = fread(&content, 1, content.count, file)
+        let lines = String(decoding: content[..<count], as: UTF8.self)
+            .split(separator: "\n", omittingEmptySubsequences: false)
+        guard lines.count > 4, let process = Int32(lines[0]), kill(process, 0) == 0 || errno == EPERM else {
+            return nil
+        }
+        return String(lines[4])
     }
 
     /// The postmaster's process.

@@ -76,7 +76,7 @@ public struct Migrator: Sendable {
     }
 
     /// The first eight letters of "hermesdb" as a number: the advisory lock that migrations are made under.
-    private static let lock: Int64 = 0x6865_726D_6573_6462
+    public static let lock: Int64 = 0x6865_726D_6573_6462
 
     private static let table = """
         CREATE TABLE IF NOT EXISTS public._hermes_migrations (

@@ -100,6 +100,7 @@ struct Command {
             Looks at the mails of the queue; retry sends at once what waits or was given up.
         hermes mail preview TEMPLATE [--language es] [--html] [the same]
             Shows a mail as its reader gets it, with made-up values.
+        \(FileCommand.help)
         hermes cloud check FILE
             Loads a file of cloud code in JavaScript, lists what it registers and what it uses that is not there; exit
             status 1 where something is missing.

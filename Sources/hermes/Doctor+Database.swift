@@ -37,15 +37,8 @@ extension Doctor {
         }
     }
 
-    /// The folder of a running cluster's socket: the fifth line of its postmaster.pid.
-    static func socketFolder(_ cluster: String) -> String? {
-        guard let text = try? TextFile.read(cluster + "/postmaster.pid") else { return nil }
-        let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
-        guard lines.count > 4, let process = Int32(lines[0]), kill(process, 0) == 0 || errno == EPERM else {
-            return nil
-        }
-        return String(lines[4])
-    }
+    /// The folder of a running cluster's socket.
+    static func socketFolder(_ cluster: String) -> String? { PrivateCluster.socketFolder(ofRunning: cluster) }
 
     private struct Answer: Sendable {
         var version = ""

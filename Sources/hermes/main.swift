@@ -1,10 +1,12 @@
+import Archive
 import Glibc
 import Options
 import Server
 
 do {
-    try await Command(CommandLine.arguments.dropFirst()).run()
+    let words = CommandLine.arguments.dropFirst()
+    if try await !FileCommand.run(words) { try await Command(words).run() }
 } catch {
     Console.complain("hermes: \(error)\n")
-    exit(error is OptionFault ? 2 : 1)
+    exit(error is OptionFault ? 2 : error is Interrupted ? 130 : 1)
 }
