@@ -78,7 +78,9 @@ let package = Package(
         .executableTarget(
             name: "hermes",
             dependencies: [
-                "Core", "Postgres", "Wire", "Options", "Schema", "Archive", "JavaScript", "Jobs", "Mail", "Server",
+                "Core", "Postgres", "HTTP", "Wire", "Options", "Schema", "Archive", "Browse", "JavaScript", "Jobs",
+                "Mail",
+                "Server",
             ],
             path: "Sources/hermes", swiftSettings: rules),
         // The bare server that benchmarks compare with
@@ -115,7 +117,7 @@ let package = Package(
             "ServerTests",
             [
                 "Core", "Postgres", "HTTP", "Wire", "Options", "Schema", "Store", "Accounts", "Cloud", "Jobs", "Mail",
-                "Server", "TestSupport",
+                "Server", "Browse", "TestSupport",
             ]),
         tests("HermesTests", ["Core", "HTTP", "Hermes", "TestSupport"]),
     ],

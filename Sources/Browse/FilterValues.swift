@@ -172,7 +172,7 @@ struct FilterValues {
             }
             return .plain(.bool(text == "true"))
         case .date:
-            guard let date = date(text) else {
+            guard let date = Timestamp(typed: text, now: now) else {
                 throw fault("\(place.leaf) is a Date, as 2026-11-01, 2026-11-01T08:00, -7d or now")
             }
             if text.count == 10, text.contains("-") { return .day(date) }
@@ -211,18 +211,6 @@ struct FilterValues {
             return .plain(FilterValues.pointer(String(text[..<colon]), String(text[text.index(after: colon)...])))
         }
         return .plain(.string(text))
-    }
-
-    private func date(_ text: String) -> Timestamp? {
-        if text == "now" { return now }
-        if let sign = text.first, sign == "-" || sign == "+", let unit = text.last,
-            let count = Int64(text.dropFirst().dropLast()), count <= 100_000
-        {
-            let lengths: [Character: Int64] = ["s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800]
-            guard text.dropFirst().first?.isNumber == true, let length = lengths[unit] else { return nil }
-            return Timestamp(milliseconds: now.milliseconds + (sign == "-" ? -1 : 1) * count * length * 1000)
-        }
-        return Timestamp(iso: text)
     }
 
     static func json(_ date: Timestamp) -> JSON { ["__type": "Date", "iso": .string("\(date)")] }

@@ -26,7 +26,7 @@ public enum TextFile {
     /// Makes a file that appears whole, on disk, or not at all.
     ///
     /// - Returns: false, and changes nothing, where there is a file of that name already.
-    static func create(_ path: String, _ text: String, mode: mode_t) throws(OptionFault) -> Bool {
+    public static func create(_ path: String, _ text: String, mode: mode_t) throws(OptionFault) -> Bool {
         let draft = "\(path).\(UInt64.random(in: 0...UInt64.max))"
         let descriptor = open(draft, O_WRONLY | O_CREAT | O_EXCL | Int32(O_CLOEXEC), mode)
         guard descriptor >= 0 else { throw fault("can't be made", path) }

@@ -1,3 +1,4 @@
+import Browse
 import Glibc
 import JavaScript
 import Options
@@ -6,7 +7,9 @@ import Wire
 
 /// What was typed after `hermes`.
 struct Command {
-    enum Verb: String { case serve, doctor, user, jobs, mail, cloud, options, version, help }
+    enum Verb: String {
+        case serve, doctor, user, jobs, mail, cloud, options, completion, manual, version, help, client
+    }
 
     let verb: Verb
     private var arguments = ServerArguments()
@@ -14,6 +17,8 @@ struct Command {
     private var jobs = JobsCommand()
     private var mail = MailCommand()
     private var user = UserCommand()
+    private var client: ClientCommand?
+    private var words: [String] = []
     private var checkedFile = ""
 
     /// - Throws: `OptionFault` that says what was not understood.
@@ -23,10 +28,23 @@ struct Command {
         case nil, "help", "--help", "-h": verb = .help
         case "--version", "-v": verb = .version
         case .some(let word):
-            guard let known = Verb(rawValue: word) else {
-                throw OptionFault("there is no command \"\(word)\"; `hermes help` lists them")
+            guard let description = CommandTable[word] else {
+                let nearest = Nearest.name(to: word, among: CommandTable.all.map(\.name))
+                throw OptionFault(
+                    "there is no command \"\(word)\"; \(nearest.map { "perhaps \($0)? " } ?? "")`hermes help` lists them"
+                )
             }
-            verb = rest.contains("--help") ? .help : known
+            if rest.contains("--help") || rest.contains("-h") {
+                verb = .help
+                words = [word]
+                return
+            }
+            verb = Verb(rawValue: word) ?? .client
+            let action = rest.first ?? ""
+            let asksServer =
+                verb == .client || verb == .user && !["export", "delete"].contains(action)
+                || verb == .jobs && action == "run"
+            if asksServer { client = ClientCommand(description) }
         }
         if verb == .cloud {
             guard rest.popFirst() == "check", let file = rest.popFirst(), rest.isEmpty else {
@@ -36,6 +54,10 @@ struct Command {
             return
         }
         while let argument = rest.popFirst() {
+            if client != nil {
+                if try client?.arguments.take(argument, &rest) == false { try self.arguments.take(argument, &rest) }
+                continue
+            }
             switch verb {
             case .options:
                 guard argument == "--markdown" else {
@@ -46,14 +68,28 @@ struct Command {
             case .jobs where try jobs.arguments.take(argument, &rest): continue
             case .mail where try mail.arguments.take(argument, &rest): continue
             case .serve, .doctor, .user, .jobs, .mail: try self.arguments.take(argument, &rest)
-            case .cloud, .version, .help: return
+            case .completion, .manual, .help: words.append(argument)
+            case .cloud, .version, .client: return
             }
         }
     }
 
     func run() async throws {
+        if let client { exit(try await client.run(try arguments.options())) }
         switch verb {
-        case .help: print(Command.help)
+        case .client: break
+        case .help:
+            guard let word = words.first else {
+                return print(CommandTable.overview(version: Banner.version), terminator: "")
+            }
+            guard let description = CommandTable[word] else { throw OptionFault("there is no command \"\(word)\"") }
+            print(description.help, terminator: "")
+        case .completion:
+            guard words.count == 1, let script = Completions.script(for: words[0]) else {
+                throw OptionFault("hermes completion makes them for \(Completions.shells.joined(separator: ", "))")
+            }
+            print(script, terminator: "")
+        case .manual: try writeManual()
         case .version: print("hermes \(Banner.version)")
         case .options: print(wantsMarkdown ? OptionTable.markdown : OptionTable.list, terminator: "")
         case .cloud:
@@ -82,30 +118,18 @@ struct Command {
         }
     }
 
-    static let help = """
-        Hermes \(Banner.version): a backend that speaks the Parse protocol, over PostgreSQL
-
-        hermes serve [--config FILE] [--data DIR] [--port N] [--host ADDRESS] [--database-url URL] [--OPTION VALUE]…
-            Serves the API. Without configuration: makes its keys and a private PostgreSQL cluster in DIR (.hermes in
-            the working folder, or $HERMES_DATA) and listens on 127.0.0.1, port 1337.
-        hermes doctor [the same]
-            Says in one screen what is wrong with a set-up, and what to do; exit status 1 where something is.
-        hermes user export NAME [--server URL] [the same]
-            Prints as JSON all that is an account's own: NAME is its user's name, mail address or objectId.
-        hermes user delete NAME [--yes] [--server URL] [the same]
-            Deletes an account for good. Both ask the server that runs, so that the application's hooks take part.
-        hermes jobs [list [--state STATE] [--kind KIND] [--limit N] | show ID | retry ID | cancel ID] [--json] [the same]
-            Looks at the queue of jobs: mail, jobs of cloud code, and what else is done later.
-        hermes mail [list [--state STATE] [--limit N] | show ID | retry ID | give-up ID] [--json] [the same]
-            Looks at the mails of the queue; retry sends at once what waits or was given up.
-        hermes mail preview TEMPLATE [--language es] [--html] [the same]
-            Shows a mail as its reader gets it, with made-up values.
-        \(FileCommand.help)
-        hermes cloud check FILE
-            Loads a file of cloud code in JavaScript, lists what it registers and what it uses that is not there; exit
-            status 1 where something is missing.
-        hermes options [--markdown]
-            Lists all options.
-        hermes version, hermes help
-        """
+    /// The man pages, into a folder; without one the first of them.
+    private func writeManual() throws {
+        let pages = ManualPages.all(version: Banner.version)
+        guard words.count < 2 else { throw OptionFault("hermes manual takes a folder") }
+        guard let folder = words.first else { return print(pages[0].text, terminator: "") }
+        for page in pages {
+            let path = "\(folder)/\(page.file)"
+            unlink(path)
+            guard try TextFile.create(path, page.text, mode: 0o644) else {
+                throw OptionFault("\(path) can't be written")
+            }
+        }
+        print("\(pages.count) pages")
+    }
 }

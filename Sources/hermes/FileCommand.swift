@@ -4,13 +4,6 @@ import Options
 enum FileCommand {
     case backup(BackupCommand)
 
-    static let help = """
-        hermes backup FILE [--without-keys] [the same]
-            Writes the whole database into one file while the server works. It holds secrets: docs/backup.md.
-        hermes restore FILE [--check] [--json] [--without-keys] [the same]
-            Puts a backup into an empty data folder or database; --check only looks whether the file is whole.
-        """
-
     /// Runs such a command; false where another one was typed.
     static func run(_ words: some Sequence<String>) async throws -> Bool {
         var rest = Array(words)[...]
@@ -20,10 +13,8 @@ enum FileCommand {
         case "restore": command = .backup(BackupCommand(direction: .restore))
         default: return false
         }
-        guard !rest.contains("--help"), !rest.contains("-h") else {
-            print(help)
-            return true
-        }
+        // The table tells of them.
+        guard !rest.contains("--help"), !rest.contains("-h") else { return false }
         var server = ServerArguments()
         while let argument = rest.popFirst() {
             if try !command.take(argument, &rest) { try server.take(argument, &rest) }

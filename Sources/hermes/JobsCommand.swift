@@ -9,7 +9,7 @@ import Wire
 struct JobsCommand {
     private static let states = ["waiting", "running", "done", "dead", "cancelled"]
 
-    var arguments = OwnArguments(flags: ["state", "kind", "limit"], switches: ["json"])
+    var arguments = OwnArguments(flags: ["state", "kind", "limit", "url", "server"], switches: ["json", "no-wait"])
     /// Jobs of one kind alone, and what they are called; nil: all.
     var only: (kind: String, noun: String)?
     /// What tells one job from another in the table: the column's title, and its text.
@@ -48,7 +48,7 @@ struct JobsCommand {
             guard let entry else { throw OptionFault("there is no \(noun) \(id)") }
             guard isDone else { throw OptionFault("\(noun) \(id) is \(entry.state): there is nothing to \(action)") }
             return isJSON ? JobsCommand.json(entry).description + "\n" : JobsCommand.text(entry)
-        default: throw OptionFault("hermes jobs can list, show, retry or cancel, not \"\(action)\"")
+        default: throw OptionFault("hermes jobs can list, show, retry, cancel or run, not \"\(action)\"")
         }
     }
 

@@ -20,7 +20,8 @@ struct OwnArguments {
 
     /// Takes an argument that is its own, and from `rest` its value; false for one of the server's options.
     mutating func take(_ argument: String, _ rest: inout ArraySlice<String>) throws(OptionFault) -> Bool {
-        guard argument.hasPrefix("-") else {
+        // A bare dash is a word too: standard input or output.
+        guard argument.hasPrefix("-"), argument != "-" else {
             words.append(argument)
             return true
         }

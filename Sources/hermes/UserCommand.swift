@@ -6,7 +6,7 @@ import Wire
 
 /// `hermes user`: one account, by way of the server that runs, so that the application's hooks have their say.
 struct UserCommand {
-    var arguments = OwnArguments(flags: ["server"], switches: ["yes"])
+    var arguments = OwnArguments(flags: ["url", "server"], switches: ["yes"])
 
     /// Does it; answers what is to be printed.
     func run(_ options: ServerOptions) async throws -> String {
@@ -25,32 +25,10 @@ struct UserCommand {
         return "The account \(name) is deleted.\n"
     }
 
-    /// The server of the options: `--server URL`, or where these options make one listen.
+    /// The server of the options: `--url URL`, or where these options make one listen.
     private func server(_ options: ServerOptions) throws(OptionFault) -> RunningServer {
-        let url: String
-        if let told = arguments.told["server"] {
-            url = told
-        } else if options.tlsCertificate != nil {
-            guard let known = options.serverURL ?? options.publicServerURL else {
-                throw OptionFault("tell where the server is with --server https://…\(options.mountPath)")
-            }
-            url = known
-        } else {
-            guard options.port != 0 else { throw OptionFault("tell where the server is with --server or --port") }
-            let host = ["0.0.0.0", "::", ""].contains(options.host) ? "127.0.0.1" : options.host
-            url = "http://\(host.contains(":") ? "[\(host)]" : host):\(options.port)\(options.mountPath)"
-        }
-        var (appId, masterKey) = (options.appId, options.masterKey)
-        if appId.isEmpty || masterKey == nil {
-            let path = Keys.path(in: options.dataFolder)
-            guard access(path, F_OK) == 0 else {
-                throw OptionFault("\(path) is not there: tell --data, or --config with appId and masterKey")
-            }
-            let keys = try Keys.read(path)
-            if appId.isEmpty { appId = keys["appId"] ?? "" }
-            masterKey = masterKey ?? keys["masterKey"]
-        }
-        return RunningServer(url: url, appId: appId, masterKey: masterKey ?? "")
+        let address = try ServerPlace.address(options, url: arguments.told["url"] ?? arguments.told["server"])
+        return RunningServer(url: address.url, appId: address.appId, masterKey: address.masterKey ?? "")
     }
 
     /// The id of the user with this name, address or id.

@@ -1,4 +1,5 @@
 import Archive
+import Browse
 import Glibc
 import Options
 import Server
@@ -7,6 +8,9 @@ do {
     let words = CommandLine.arguments.dropFirst()
     if try await !FileCommand.run(words) { try await Command(words).run() }
 } catch {
-    Console.complain("hermes: \(error)\n")
-    exit(error is OptionFault ? 2 : error is Interrupted ? 130 : 1)
+    fflush(nil)
+    // What a server answered may hold what somebody stored.
+    let lines = "\(error)".split(separator: "\n", omittingEmptySubsequences: false).map { SafeText(String($0)).text }
+    Console.complain("hermes: \(lines.joined(separator: "\n"))\n")
+    exit((error as? CommandFailure)?.code ?? (error is OptionFault ? 2 : error is Interrupted ? 130 : 1))
 }
