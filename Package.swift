@@ -39,6 +39,8 @@ let package = Package(
         library("CCrypto", package: "libcrypto", debian: "libssl-dev"),
         library("CCrypt", package: "libxcrypt", debian: "libcrypt-dev"),
         library("CZlib", package: "zlib", debian: "zlib1g-dev"),
+        // pkg-config's -D flags are in its shim.
+        .systemLibrary(name: "CNcurses", path: "Sources/CNcurses", providers: [.apt(["libncurses-dev"])]),
         .target(
             name: "CSimdjson", path: "Sources/CSimdjson",
             cxxSettings: [.unsafeFlags(["-O3"])],
@@ -66,6 +68,7 @@ let package = Package(
             dependencies: ["Core", "HTTP", "Wire", "Cloud", "CJavaScriptCore", "CRuntimeScripts", "CCrypto"],
             path: "Sources/JavaScript", exclude: ["Runtime"], swiftSettings: rules),
         room("Browse", ["Core", "Dates", "HTTP", "Wire"]),
+        room("Terminal", ["Core", "Wire", "Browse", "CNcurses"]),
         room("Jobs", ["Core", "Dates", "Postgres", "Wire", "Schema", "Store"]),
         room("Mail", ["Core", "Dates", "Postgres", "HTTP", "Wire", "Schema", "Store", "Jobs", "CCrypto"]),
         room(
@@ -78,9 +81,8 @@ let package = Package(
         .executableTarget(
             name: "hermes",
             dependencies: [
-                "Core", "Postgres", "HTTP", "Wire", "Options", "Schema", "Archive", "Browse", "JavaScript", "Jobs",
-                "Mail",
-                "Server",
+                "Core", "Postgres", "HTTP", "Wire", "Options", "Schema", "Archive", "Browse", "Terminal",
+                "JavaScript", "Jobs", "Mail", "Server",
             ],
             path: "Sources/hermes", swiftSettings: rules),
         // The bare server that benchmarks compare with

@@ -8,7 +8,7 @@ import Wire
 /// What was typed after `hermes`.
 struct Command {
     enum Verb: String {
-        case serve, doctor, user, jobs, mail, cloud, options, completion, manual, version, help, client
+        case serve, browse, doctor, user, jobs, mail, cloud, options, completion, manual, version, help, client
     }
 
     let verb: Verb
@@ -18,6 +18,7 @@ struct Command {
     private var mail = MailCommand()
     private var user = UserCommand()
     private var client: ClientCommand?
+    private var browse = BrowseCommand()
     private var words: [String] = []
     private var checkedFile = ""
 
@@ -64,10 +65,11 @@ struct Command {
                     throw OptionFault("unknown flag \(argument); --markdown is the only one")
                 }
                 wantsMarkdown = true
+            case .browse where try browse.arguments.take(argument, &rest): continue
             case .user where try user.arguments.take(argument, &rest): continue
             case .jobs where try jobs.arguments.take(argument, &rest): continue
             case .mail where try mail.arguments.take(argument, &rest): continue
-            case .serve, .doctor, .user, .jobs, .mail: try self.arguments.take(argument, &rest)
+            case .serve, .browse, .doctor, .user, .jobs, .mail: try self.arguments.take(argument, &rest)
             case .completion, .manual, .help: words.append(argument)
             case .cloud, .version, .client: return
             }
@@ -78,6 +80,7 @@ struct Command {
         if let client { exit(try await client.run(try arguments.options())) }
         switch verb {
         case .client: break
+        case .browse: exit(try await browse.run(try arguments.options()))
         case .help:
             guard let word = words.first else {
                 return print(CommandTable.overview(version: Banner.version), terminator: "")

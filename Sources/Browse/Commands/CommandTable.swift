@@ -89,6 +89,17 @@ public enum CommandTable {
             flags: Array(serverFlags.dropFirst()), example: ("hermes serve --port 1338", "Hermes is ready"),
             takesServerOptions: false),
         CommandDescription(
+            "browse", ["[CLASS[:ID]] [--where FILTER] [--write | --read-only]"],
+            "Looks at a server's data, and changes it, on the whole terminal.",
+            details: """
+                It begins with the read-only key, with which the server itself refuses every write; W writes after a
+                question. ? shows all keys.
+                """,
+            flags: [
+                filter, Flag("write", nil, "ask to write at once"), Flag("read-only", nil, "never write"),
+            ],
+            example: ("hermes browse Temas --where 'cerrado = false'", "")),
+        CommandDescription(
             "query", ["CLASS [--where FILTER] [--order FIELD] [--keys A,B] [--limit N] [--json | --csv]"],
             "Prints objects of a class.",
             details: """
