@@ -49,6 +49,14 @@ public struct DatabasePlace: Sendable {
         return try start()
     }
 
+    /// What is there, running or not, or a new private cluster.
+    func openOrMake() throws -> Opened {
+        if let conninfo = uri ?? PrivateCluster.conninfoOfRunning(dataFolder: dataFolder, database: name) {
+            return Opened(conninfo)
+        }
+        return try start()
+    }
+
     /// What is there, or a new private cluster. Refused while a server runs on it.
     func make() throws -> Opened {
         if let uri { return Opened(uri) }
@@ -62,6 +70,12 @@ public struct DatabasePlace: Sendable {
 
     private func start() throws -> Opened {
         var options = PrivateCluster.Options(dataFolder: dataFolder)
+        // Long work has the machine to itself: fewer checkpoints, and an index's pages stay in memory.
+        let megabytes = sysconf(Int32(_SC_PHYS_PAGES)) / 1024 * sysconf(Int32(_SC_PAGESIZE)) / 1024
+        options.settings = [
+            "shared_buffers": "\(min(max(megabytes / 8, 64), 2048))MB", "max_wal_size": "8GB",
+            "checkpoint_timeout": "30min",
+        ]
         if geteuid() == 0 {
             var information = stat()
             let place = hasCluster ? cluster : dataFolder

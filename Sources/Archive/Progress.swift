@@ -47,6 +47,9 @@ public final class Progress: Sendable {
         }
     }
 
+    /// Says nothing.
+    static let silent = Progress("", total: nil, unit: .rows, isTerminal: false, width: 80) { _ in }
+
     init(
         _ title: String, total: Int?, unit: Unit, isTerminal: Bool, width: Int,
         write: @escaping @Sendable (String) -> Void

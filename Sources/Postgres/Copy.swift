@@ -1,5 +1,6 @@
 import CLibPQ
 import Core
+import Dates
 
 extension Database {
     /// Runs `COPY … FROM STDIN` with what `next` returns, piece after piece, nil at the end. Pieces may end anywhere.
@@ -159,16 +160,45 @@ public struct CopyText: Sendable {
 
     /// Adds a field; nil is NULL.
     public mutating func field(_ text: String?) {
+        guard var text else {
+            separate()
+            return bytes += [UInt8(ascii: "\\"), UInt8(ascii: "N")]
+        }
+        text.withUTF8 { field(utf8: UnsafeRawBufferPointer($0)) }
+    }
+
+    /// Adds a field of text that is UTF-8 already.
+    public mutating func field(utf8 text: UnsafeRawBufferPointer) {
         separate()
-        guard let text else { return bytes += [UInt8(ascii: "\\"), UInt8(ascii: "N")] }
-        for byte in text.utf8 {
-            switch byte {
-            case UInt8(ascii: "\\"): bytes += [byte, byte]
-            case UInt8(ascii: "\t"): bytes += [UInt8(ascii: "\\"), UInt8(ascii: "t")]
-            case UInt8(ascii: "\n"): bytes += [UInt8(ascii: "\\"), UInt8(ascii: "n")]
-            case UInt8(ascii: "\r"): bytes += [UInt8(ascii: "\\"), UInt8(ascii: "r")]
-            default: bytes.append(byte)
+        var plain = 0
+        for index in text.indices {
+            let letter: UInt8
+            switch text[index] {
+            case UInt8(ascii: "\\"): letter = UInt8(ascii: "\\")
+            case UInt8(ascii: "\t"): letter = UInt8(ascii: "t")
+            case UInt8(ascii: "\n"): letter = UInt8(ascii: "n")
+            case UInt8(ascii: "\r"): letter = UInt8(ascii: "r")
+            default: continue
             }
+            bytes.append(contentsOf: text[plain..<index])
+            bytes.append(UInt8(ascii: "\\"))
+            bytes.append(letter)
+            plain = index + 1
+        }
+        bytes.append(contentsOf: text[plain...])
+    }
+
+    /// Adds a moment, in milliseconds since 1970.
+    public mutating func field(milliseconds: Int64) {
+        let moment = CivilTime(millisecondsSince1970: milliseconds)
+        // PostgreSQL reads ISO 8601 between these years only.
+        guard (1...9999).contains(moment.date.year) else {
+            return field(TimestampText.make(milliseconds: milliseconds))
+        }
+        separate()
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: CivilTime.maximumISOLength) { text in
+            guard let start = text.baseAddress else { return }
+            bytes.append(contentsOf: text[..<moment.writeISO(to: start)])
         }
     }
 

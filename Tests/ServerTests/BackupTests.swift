@@ -18,7 +18,7 @@ import Wire
     }
 
     /// A forum with every type of field, users, roles, relations, permissions.
-    private static func fill(_ client: Client) async throws -> (user: String, token: String) {
+    static func fill(_ client: Client) async throws -> (user: String, token: String) {
         let (ana, token) = try await client.signUp("ana")
         let (eva, _) = try await client.signUp("eva")
         let topic = try await client.create("Temas", ["Tema": "El Camino en bici 🚲\n\"sí\"\\", "Votos": 3.25])

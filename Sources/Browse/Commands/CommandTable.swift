@@ -207,14 +207,31 @@ public enum CommandTable {
             ],
             example: ("hermes mail preview verification --language es", "Subject: ...")),
         CommandDescription(
-            "export", ["CLASS FILE [--where FILTER] [--keys A,B]"],
-            "Writes the objects of a class to a file, a JSON object a line.",
+            "export",
+            ["DIR [--lines] [--continue]", "CLASS.json | CLASS.jsonl", "CLASS FILE [--where FILTER] [--keys A,B]"],
+            "Writes objects as JSON: the database's classes as Parse exported them, or what a server gives of one class.",
             details: """
-                FILE - is standard output. Interrupted, it goes on where it stopped when it is typed again. Secrets, as
-                tokens and password hashes, are not among what the API gives.
+                DIR gets a file for each class and relation, CLASS.json one class, straight from the database: all that
+                objects have, password hashes and tokens included. CLASS FILE asks a server, an object a line, without
+                secrets; FILE - is standard output; interrupted, it goes on where it stopped when it is typed again.
                 """,
-            flags: [filter, Flag("keys", "A,B", "these fields only")],
+            flags: [
+                filter, Flag("keys", "A,B", "these fields only"), Flag("lines", nil, "an object a line"),
+                Flag("continue", nil, "leave the files that an interrupted export has written"),
+            ] + serverFlags.dropFirst(),
             example: ("hermes export Temas t.jsonl", "1,000,000 objects")),
+        CommandDescription(
+            "import", ["DIR [--report FILE] [--restart]", "[CLASS] FILE [--report FILE] [--restart]"],
+            "Reads an export of Parse, of Parse Server (mongoexport) or of Hermes into the database.",
+            details: """
+                Stopped, it goes on where it was when it is typed again. Exit status 5 where objects were refused: the
+                report says which, and why. See docs/export.md.
+                """,
+            flags: [
+                Flag("report", "FILE", "where what is refused is written (hermes-import-refused.jsonl)"),
+                Flag("restart", nil, "begin at the files' start"),
+            ] + serverFlags.dropFirst(),
+            example: ("hermes import export-of-parse", "Temas  1,000,000, 0 refused"), takesServerOptions: false),
         CommandDescription(
             "backup", ["FILE [--without-keys]"], "Writes the whole database into one file while the server works.",
             details: "It holds secrets: docs/backup.md.",
