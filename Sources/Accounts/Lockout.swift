@@ -35,6 +35,31 @@ extension Accounts {
         WHERE "objectId" = $1::text AND "_failed_login_count" > 0
         """)
 
+    // A name that is nobody's has its tries too: it locks in the same words, at the cost of the same write, so that
+    // neither tells whose names there are. It is forgotten after a day without a try.
+    private static let countStranger = Statement(
+        """
+        INSERT INTO "_hermes_rate_limits" AS r (key, count, resets_at) VALUES ($1::text, 1,
+            now() + CASE WHEN $2::int8 = 1 THEN $3::float8 * interval '1 second' ELSE interval '1 day' END)
+        ON CONFLICT (key) DO UPDATE SET
+            count = CASE WHEN r.resets_at <= now() THEN 1 ELSE r.count + 1 END,
+            resets_at = now() + CASE WHEN $2::int8 = CASE WHEN r.resets_at <= now() THEN 1 ELSE r.count + 1 END
+                THEN $3::float8 * interval '1 second' ELSE interval '1 day' END
+        WHERE r.count < $2::int8 OR r.resets_at <= now()
+        RETURNING 1
+        """)
+
+    /// The same for names or addresses that belong to no account.
+    ///
+    /// - Throws: 101 as for a locked account.
+    func countStranger(_ name: String) async throws {
+        guard let threshold = options.lockout.threshold else { return }
+        let taken = try await database.write(
+            Accounts.countStranger,
+            [.text(Digest.sha256("log-in \(name)")), .int(Int64(threshold)), .double(options.lockout.duration)])
+        guard taken.count > 0 else { throw lockedOut }
+    }
+
     /// Takes one of the tries that an account has. By itself, whatever becomes of the operation: what is undone must
     /// not give a try back.
     ///

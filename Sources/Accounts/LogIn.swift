@@ -50,7 +50,11 @@ extension Accounts {
         default: throw Accounts.refused
         }
         let hash = rows.count > 0 ? rows.optionalString(0, 1) : nil
-        if rows.count > 0 { try await countAttempt(at: rows.string(0, 0)) }
+        if rows.count > 0 {
+            try await countAttempt(at: rows.string(0, 0))
+        } else {
+            try await countStranger("\(username) \(email)")
+        }
         let isRight = try await Passwords.verify(
             password, hash ?? Passwords.nobody, for: operation.request.address)
         guard isRight, hash != nil else { throw Accounts.refused }

@@ -71,8 +71,7 @@ public enum Passwords {
                 waiting.byAddress[address] = own > 1 ? own - 1 : nil
             }
         }
-        // A detached task runs on Swift's own pool: the tasks of a worker would stay on the worker's thread.
-        return await Task.detached(operation: body).value
+        return await HashingThreads.run(body)
     }
 
     /// A hash that no password has, to compute against where there is no user, so that the time tells nothing.

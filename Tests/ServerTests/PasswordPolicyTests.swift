@@ -29,6 +29,38 @@ import Wire
         }
     }
 
+    @Test func aNameThatIsNobodysLocksInTheSameWordsAtTheSameCost() async throws {
+        try await withServer { options in
+            options.accountLockout.threshold = 2
+            options.accountLockout.duration = 0.05
+        } _: { server in
+            _ = try await server.client.signUp("ana")
+            func answers(_ name: String) async throws -> [String] {
+                var answers: [String] = []
+                for _ in 0..<4 {
+                    let reply = try await server.client.send(
+                        "POST", "/login", ["username": .string(name), "password": "mala"])
+                    answers.append("\(reply.summary) \(reply.text)")
+                }
+                return answers
+            }
+            let (known, unknown) = (try await answers("ana"), try await answers("nadie"))
+            #expect(known == unknown)
+            #expect(known[1] != known[2] && known[2] == known[3])
+            // Both open again when their time is up.
+            for name in ["ana", "nadie"] {
+                let isOpen = try await eventually(server.loop) {
+                    let reply = try await server.client.send(
+                        "POST", "/login", ["username": .string(name), "password": "mala"])
+                    return reply.json["error"] == "Invalid username/password."
+                }
+                #expect(isOpen, "\(name)")
+            }
+            let strangers = try await server.sql.read("SELECT count FROM \"_hermes_rate_limits\"")
+            #expect(strangers.count == 1 && strangers.int(0, 0) == 1)
+        }
+    }
+
     @Test func noTryIsHiddenInATransaction() async throws {
         try await withServer { options in
             options.accountLockout.threshold = 2

@@ -20,6 +20,7 @@ import hooks  # noqa: E402
 import profiling  # noqa: E402
 import report  # noqa: E402
 import scenarios  # noqa: E402
+import storm  # noqa: E402
 import yardstick  # noqa: E402
 from load import BcryptBase, Costs, SQLBase, busy, wrk  # noqa: E402
 from scenarios import BEGIN, COMMENTS, FIRST, MEMBERS, TOPICS  # noqa: E402
@@ -207,6 +208,7 @@ def arguments():
     parser.add_argument("--quick", action="store_true", help="64 clients only, shorter rounds: two or three minutes")
     parser.add_argument("--large", action="store_true", help="compare 10,000,000 comments with 100,000 instead")
     parser.add_argument("--hooks", action="store_true", help="measure what cloud code costs instead")
+    parser.add_argument("--storm", action="store_true", help="measure gets beside 200 clients that log in instead")
     parser.add_argument("--profile", metavar="NAMES", help="run scenarios under perf: where their time goes, by room")
     parser.add_argument("--check", action="store_true", help="exit with status 1 where a target is missed")
     parser.add_argument("--json", metavar="FILE", help="write all figures there, those of each round included")
@@ -221,7 +223,7 @@ def arguments():
     options = parser.parse_args()
     options.rounds = options.rounds or 3
     options.seconds = options.seconds or (2 if options.quick else 4)
-    default = "8" if options.large else "64" if options.quick or options.profile or options.hooks else "1,8,64"
+    default = "8" if options.large or options.storm else "64" if options.quick or options.profile or options.hooks else "1,8,64"
     options.clients = [int(c) for c in (options.clients or default).split(",")]
     options.only = options.only.split(",") if options.only else []
     return options
@@ -237,11 +239,15 @@ def main():
     used = busy(3)
     if used > 0.1:
         say(f"other programs use {used:.0%} of the processors: these figures will say little")
-    if options.hooks:
-        result = hooks.run(options, versions, used)
-        print(hooks.table(result))
+    for asked, part in ((options.hooks, hooks), (options.storm, storm)):
+        if not asked:
+            continue
+        result = part.run(options, versions, used)
+        print(part.table(result))
         if options.json:
             Path(options.json).write_text(json.dumps(result, indent=1) + "\n")
+        if options.check and part is storm and (found := storm.missed(result)):
+            sys.exit("\n".join(f"bench: {line}" for line in found))
         return
     if options.large:
         result = growth.run(options, versions, used)
