@@ -37,6 +37,7 @@ let package = Package(
         library("CMicrohttpd", package: "libmicrohttpd", debian: "libmicrohttpd-dev"),
         library("CCurl", package: "libcurl", debian: "libcurl4-openssl-dev"),
         library("CCrypto", package: "libcrypto", debian: "libssl-dev"),
+        library("CCjose", package: "cjose", debian: "libcjose-dev"),
         library("CCrypt", package: "libxcrypt", debian: "libcrypt-dev"),
         library("CZlib", package: "zlib", debian: "zlib1g-dev"),
         // pkg-config's -D flags are in its shim.
@@ -61,7 +62,7 @@ let package = Package(
         room("Schema", ["Core", "Postgres", "Wire", "CMigrations"]),
         room("Store", ["Core", "Postgres", "Wire", "Schema", "CCrypto"]),
         room("Archive", ["Core", "Dates", "Postgres", "Wire", "Schema", "Store", "CCrypto"]),
-        room("Accounts", ["Core", "Postgres", "Wire", "Schema", "Store", "CCrypto", "CCrypt"]),
+        room("Accounts", ["Core", "Postgres", "HTTP", "Wire", "Schema", "Store", "CCrypto", "CCrypt", "CCjose"]),
         room("Cloud", ["Core", "HTTP", "Wire", "CCrypto"]),
         .target(
             name: "JavaScript",
@@ -119,7 +120,7 @@ let package = Package(
             "ServerTests",
             [
                 "Core", "Postgres", "HTTP", "Wire", "Options", "Schema", "Store", "Accounts", "Cloud", "Jobs", "Mail",
-                "Server", "Browse", "TestSupport",
+                "Server", "Browse", "TestSupport", "CCjose",
             ]),
         tests("HermesTests", ["Core", "HTTP", "Hermes", "TestSupport"]),
     ],

@@ -31,17 +31,18 @@ extension Accounts {
 
     private static let credentials = Statement(
         """
-        SELECT "_hashed_password", "authData" #>> '{anonymous,id}' FROM "_User" WHERE "objectId" = $1::text
+        SELECT "_hashed_password" FROM "_User" WHERE "objectId" = $1::text
         """)
 
     /// - Throws: 101, 201 unless whoever asks has shown again that the account is his.
     private func confirm(_ userId: String, _ credentials: JSONObject, in operation: Operation) async throws {
+        let given = credentials["authData"] ?? .null
         let rows = try await operation.read(Accounts.credentials, [.text(userId)])
         guard rows.count > 0 else { throw ParseError.objectNotFound }
         guard let hash = rows.optionalString(0, 0) else {
-            let given = credentials["authData"]?.object?["anonymous"]?.object?["id"]?.string ?? ""
-            guard let id = rows.optionalString(0, 1), Secret.matches(given, id) else { throw Accounts.refused }
-            return
+            guard let link = try AuthData(given, options).links.first, try await user(of: link, in: operation) == userId
+            else { throw Accounts.refused }
+            return try await checkSecondFactor(of: userId, given, in: operation)
         }
         guard case .string(let password)? = credentials["password"], !password.isEmpty else {
             throw ParseError(201, "password is required.")
@@ -51,5 +52,6 @@ extension Accounts {
             throw Accounts.refused
         }
         try await forgetAttempts(at: userId)
+        try await checkSecondFactor(of: userId, given, in: operation)
     }
 }

@@ -20,6 +20,12 @@ public struct AccountOptions: Sendable {
     public var export = AccountExportOptions()
     /// A session that is used in the second half of its life begins a new one.
     public var useExtendsSessions = false
+    /// Other ways to log in, by the names under which clients send their data.
+    public var providers: [String: any Provider] = [:]
+    /// nil: `authData.mfa` is not understood.
+    public var secondFactor: SecondFactorOptions?
+    /// nil: no links to log in by are sent.
+    public var logInLink: LogInLinkOptions?
     public var installations = InstallationOptions()
 
     public init() {}

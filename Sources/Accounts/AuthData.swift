@@ -1,38 +1,71 @@
+import Store
 import Wire
 
-/// A way of logging in beside the password. Only anonymous users so far.
+/// What `authData` in a user's body says: ways of logging in beside the password.
 struct AuthData {
-    let provider: String
-    let id: String
+    /// The name under which clients send a second factor.
+    static let secondFactor = "mfa"
 
-    /// What `authData` in a user's body says.
-    enum Given {
-        /// The user can log in with it from now on.
-        case links(AuthData)
-        /// Every provider that it names is taken away.
-        case unlinks
-        /// It says nothing.
-        case nothing
+    struct Link {
+        let provider: String
+        let data: JSONObject
+        /// As the client tells it; what a provider shows counts.
+        let id: String?
     }
+
+    /// The user can log in with these from now on.
+    var links: [Link] = []
+    /// These are taken away.
+    var unlinks: [String] = []
+    /// `mfa`, an object or null.
+    var secondFactor: JSON?
+
+    /// It says nothing.
+    var isEmpty: Bool { links.isEmpty && unlinks.isEmpty && secondFactor == nil }
 
     /// - Throws: 252 for a provider that is not configured, 162 for an id that is no text.
-    static func parse(_ given: JSON, allowsAnonymous: Bool) throws(ParseError) -> Given {
-        guard case .object(let providers) = given, !providers.isEmpty else { return .nothing }
-        var found: AuthData?
-        var unlinks = false
+    init(_ given: JSON, _ options: AccountOptions) throws(ParseError) {
+        guard case .object(let providers) = given else { return }
         for (provider, data) in providers.members {
-            guard provider == "anonymous", allowsAnonymous else { throw .unsupportedAuthentication }
-            if data == .null {
-                unlinks = true
+            if provider == AuthData.secondFactor, options.secondFactor != nil {
+                secondFactor = data
                 continue
             }
-            guard case .object(let object) = data, let id = object["id"], id != .null else { continue }
-            guard case .string(let id) = id, !id.isEmpty else {
-                throw ParseError(162, "Invalid authData id for provider '\(provider)'.")
+            let isAnonymous = provider == "anonymous" && options.allowsAnonymousUsers
+            guard isAnonymous || options.providers[provider] != nil else { throw .unsupportedAuthentication }
+            if data == .null {
+                unlinks.append(provider)
+                continue
             }
-            found = AuthData(provider: provider, id: id)
+            guard case .object(let object) = data else { continue }
+            switch object["id"] {
+            case nil, .null: if !isAnonymous { links.append(Link(provider: provider, data: object, id: nil)) }
+            case .string(let id) where !id.isEmpty:
+                links.append(Link(provider: provider, data: object, id: id))
+            default: throw ParseError(162, "Invalid authData id for provider '\(provider)'.")
+            }
         }
-        if let found { return .links(found) }
-        return unlinks ? .unlinks : .nothing
     }
+}
+
+extension AuthData.Link {
+    var isAnonymous: Bool { provider == "anonymous" }
+
+    /// The id that the data stand for, shown once in the course of an operation.
+    ///
+    /// - Throws: 101 where they show nothing, or somebody else.
+    func proven(_ options: AccountOptions, in operation: Operation) async throws -> String {
+        guard let provider = options.providers[provider] else { return id ?? "" }
+        let key = "\(self.provider) \(JSON.object(data))"
+        if let known = operation.proof(of: key) { return known }
+        let shown = try await provider.prove(data, on: operation.loop)
+        guard id == nil || id == shown else {
+            throw ParseError(101, "\(self.provider): the id is not the one that the token was issued for.")
+        }
+        operation.keepProof(shown, of: key)
+        return shown
+    }
+
+    /// What is stored of it: nothing that lets one in elsewhere.
+    func stored(_ id: String) -> JSON { isAnonymous ? .object(data) : ["id": .string(id)] }
 }

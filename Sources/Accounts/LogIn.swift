@@ -100,19 +100,25 @@ extension Accounts {
     public func logIn(_ parameters: JSONObject, in operation: Operation) async throws -> LoggedIn {
         let authenticated = try await authenticate(parameters, in: operation)
         try await checkAge(authenticated)
-        if let authData = parameters["authData"], authData != .null {
-            let own = try await viewer(
-                userId: authenticated.userId, session: nil, installationId: operation.viewer.installationId,
-                in: operation)
-            _ = try await store.update(
-                "_User", objectId: authenticated.userId, JSONObject([("authData", authData)]),
-                in: operation.nested(as: own))
-        }
+        let given = parameters["authData"] ?? .null
+        try await checkSecondFactor(of: authenticated.userId, given, in: operation)
+        try await link(given, to: authenticated.userId, in: operation)
         return try await logIn(authenticated.userId, .logIn(provider: "password"), in: operation)
     }
 
+    /// Links what else a log-in brought.
+    func link(_ given: JSON, to userId: String, in operation: Operation) async throws {
+        guard case .object(var links) = given else { return }
+        if options.secondFactor != nil { links[AuthData.secondFactor] = nil }
+        guard !links.isEmpty else { return }
+        let own = try await viewer(
+            userId: userId, session: nil, installationId: operation.viewer.installationId, in: operation)
+        _ = try await store.update(
+            "_User", objectId: userId, JSONObject([("authData", .object(links))]), in: operation.nested(as: own))
+    }
+
     /// Opens a session for a user who has shown who he is, with the hooks that listen to it.
-    private func logIn(
+    func logIn(
         _ userId: String, _ origin: NewSession.Origin, in operation: Operation
     ) async throws -> LoggedIn {
         try await ask(.beforeLogin, about: userId, in: operation)
@@ -199,15 +205,9 @@ extension Accounts {
     /// Makes a user. Throws 200, 201 for a bad name or password, 202, 203 for a taken name or address, 125 for a
     /// malformed address.
     public func signUp(_ body: JSONObject, in operation: Operation) async throws -> SignedUp {
-        if let given = body["authData"],
-            case .links(let authData) = try AuthData.parse(given, allowsAnonymous: options.allowsAnonymousUsers)
-        {
-            let rows = try await operation.read(Accounts.findByAnonymousId, [.text(authData.id)])
-            if rows.count > 0 {
-                return .loggedIn(
-                    try await logIn(rows.string(0, 0), .logIn(provider: authData.provider), in: operation))
-            }
-        }
+        let given = body["authData"] ?? .null
+        let authData = try AuthData(given, options)
+        if let loggedIn = try await logIn(by: authData, given, in: operation) { return .loggedIn(loggedIn) }
         if body["authData"] == nil || body["authData"] == .null {
             // Before the body is read as fields: what is wrong with them is told in these words.
             if let name = body["username"], name != .null, name.string == nil { throw ParseError.missingUsername }
@@ -215,7 +215,14 @@ extension Accounts {
                 throw ParseError(201, "password is required")
             }
         }
-        let written = try await store.create("_User", body, in: operation)
+        let written: Written
+        do { written = try await store.create("_User", body, in: operation) } catch let error as ParseError
+            where error.code == 208 && !operation.isInTransaction
+        {
+            // Another request with the same has signed up meanwhile.
+            guard let loggedIn = try await logIn(by: authData, given, in: operation) else { throw error }
+            return .loggedIn(loggedIn)
+        }
         if options.mail.signUpNeedsVerification, operation.viewer.key == .none { throw ParseError.unverifiedEmail }
         return .created(written)
     }
@@ -228,11 +235,8 @@ extension Accounts {
         for (provider, data) in providers.members where data.object == nil {
             throw ParseError(-1, "authData.\(provider) should be an object.")
         }
-        guard case .links(let authData)? = try? AuthData.parse(given, allowsAnonymous: options.allowsAnonymousUsers),
-            try await operation.read(Accounts.findByAnonymousId, [.text(authData.id)]).count > 0
+        guard let link = (try? AuthData(given, options))?.links.first, link.isAnonymous,
+            try await user(of: link, in: operation) != nil
         else { throw ParseError(101, "User not found.") }
     }
-
-    private static let findByAnonymousId = Statement(
-        "SELECT \"objectId\" FROM \"_User\" WHERE (\"authData\" #>> '{anonymous,id}') = $1::text")
 }

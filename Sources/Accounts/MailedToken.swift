@@ -8,6 +8,7 @@ struct MailedToken {
     enum Purpose: String {
         case emailVerification
         case passwordReset
+        case logIn
     }
 
     /// 40 hexadecimal digits.
@@ -39,7 +40,7 @@ struct MailedToken {
 
 /// What an account's mails say: the templates' names are the reference's.
 public struct AccountMail: Sendable {
-    public enum Kind: String, Sendable { case verifyEmail, passwordReset }
+    public enum Kind: String, Sendable { case verifyEmail, passwordReset, logInLink }
 
     public let kind: Kind
     public let address: String

@@ -10,7 +10,7 @@ struct UserRules: Sendable {
 
     var hooks: [Hook] {
         [
-            Hook("users", on: "_User", .beforeSave) { try before($0) },
+            Hook("users", on: "_User", .beforeSave) { try await before($0) },
             Hook("users", on: "_User", .completeSave) { try await complete($0) },
             Hook("users", on: "_User", .beforeDelete) { try beforeDelete($0) },
         ]
@@ -19,7 +19,7 @@ struct UserRules: Sendable {
     // MARK: before an application's hooks
 
     /// Refuses what nobody may write, and takes what is no field out of what hooks see: they never meet a password.
-    private func before(_ write: Write) throws(ParseError) {
+    private func before(_ write: Write) async throws {
         let isClient = !write.viewer.isAboveAccess
         if isClient, write.change("emailVerified") != nil {
             throw write.refusal(119, "Clients aren't allowed to manually update email verification.")
@@ -28,9 +28,9 @@ struct UserRules: Sendable {
             if isClient, write.viewer.userId == nil { throw write.missing }
             try refuseEmptied(write)
         }
-        let authData = try takeAuthData(write)
+        let isLinked = try await takeAuthData(write)
         if write.isNew {
-            if authData == nil { try checkSignUp(write) }
+            if !isLinked { try checkSignUp(write) }
             if write.change("username") == nil || write.change("username")?.operation == .set(.null) {
                 // A name that the server makes is told: the client can't know it.
                 let name = Random.hexadecimal(12)
@@ -68,22 +68,46 @@ struct UserRules: Sendable {
         write.password = password
     }
 
-    /// `authData` becomes a column that only the server sets; nil where it names no way to log in.
-    private func takeAuthData(_ write: Write) throws(ParseError) -> AuthData? {
-        guard let given = write.authData else { return nil }
-        let authData = try AuthData.parse(given, allowsAnonymous: options.allowsAnonymousUsers)
-        switch authData {
-        case .links(let data):
-            write.columns.append(ServerColumn("authData", .utf8(given.bytes), "jsonb"))
-            write.extras["authDataResponse"] = .object(JSONObject())
-            return data
-        case .unlinks where !write.isNew:
-            write.columns.append(ServerColumn("authData", .null, "jsonb"))
-            write.extras["authDataResponse"] = .object(JSONObject())
-        case .unlinks, .nothing: break
+    /// `authData` becomes a column that only the server sets, once what it says has been shown to be true. Answers whether
+    /// it names a way to log in.
+    private func takeAuthData(_ write: Write) async throws -> Bool {
+        guard let given = write.authData else { return false }
+        let authData = try AuthData(given, options)
+        guard !authData.isEmpty else {
+            if given == .null, write.isNew, write.change("username") != nil {
+                throw ParseError.unsupportedAuthentication
+            }
+            return false
         }
-        if given == .null, write.isNew, write.change("username") != nil { throw .unsupportedAuthentication }
-        return nil
+        // What was only taken away from what is not there says nothing.
+        guard !write.isNew || !authData.links.isEmpty || authData.secondFactor != nil else { return false }
+        write.extras["authDataResponse"] = .object(JSONObject())
+        var (stored, logins, gone) = (JSONObject(), [(provider: String, id: String)](), authData.unlinks)
+        for link in authData.links {
+            let id = try await link.proven(options, in: write.operation)
+            stored[link.provider] = link.stored(id)
+            if !link.isAnonymous { logins.append((link.provider, id)) }
+        }
+        if let given = authData.secondFactor, let secondFactor = options.secondFactor {
+            try await SecondFactor(options: secondFactor).change(given, in: write)
+            if SecondFactor.isSetUp(given) {
+                stored[AuthData.secondFactor] = ["status": "enabled"]
+            } else {
+                gone.append(AuthData.secondFactor)
+            }
+        }
+        let userId = write.objectId
+        if write.isNew {
+            write.columns.append(ServerColumn("authData", .utf8(JSON.object(stored).bytes), "jsonb"))
+        } else {
+            let (stored, gone) = (stored, gone)
+            write.addEffect { try await $0.mergeAuthData(stored, without: gone, of: userId) }
+        }
+        if !logins.isEmpty || !authData.unlinks.isEmpty {
+            let (logins, unlinks) = (logins, authData.unlinks)
+            write.addEffect { try await $0.changeLogins(logins, without: unlinks, of: userId) }
+        }
+        return !authData.links.isEmpty
     }
 
     // MARK: behind an application's hooks
@@ -102,6 +126,10 @@ struct UserRules: Sendable {
         }
         // A hook may set a password too.
         try takePassword(write)
+        if !write.isNew, write.change("email") != nil {
+            // A link that went to the old address is its reader's no more.
+            write.columns.append(ServerColumn("_login_token", .null, "text"))
+        }
         try await beginVerification(write)
         setRights(write)
         if let password = write.password { try await setPassword(password, write) }
@@ -162,9 +190,10 @@ struct UserRules: Sendable {
         guard write.viewer.key == .none || write.viewer.installationId != nil else { return }
         let isVerified = write.value("emailVerified") == .bool(true)
         guard isVerified || !options.mail.logInNeedsVerification else { return }
-        let provider = write.columns.contains { $0.name == "authData" } ? "anonymous" : "password"
+        let linked = write.authData.flatMap { try? AuthData($0, options) }?.links.first?.provider
         openSession(
-            write, NewSession(write.objectId, .signUp(provider: provider), write.viewer.installationId, options))
+            write,
+            NewSession(write.objectId, .signUp(provider: linked ?? "password"), write.viewer.installationId, options))
     }
 
     private func openSession(_ write: Write, _ session: NewSession) {

@@ -45,11 +45,11 @@ public struct Mailer: Sendable {
     }
 
     let options: MailOptions
-    let seal: MailSeal
+    let seal: Seal
 
     public init(_ options: MailOptions) {
         self.options = options
-        seal = MailSeal(masterKey: options.masterKey)
+        seal = Seal(.mail, masterKey: options.masterKey)
     }
 
     /// Asks for a mail: kept or undone with the operation, in its transaction where it is in one.

@@ -8,10 +8,13 @@ extension OptionTable {
             "convertEmailToLowercase", \.convertEmailToLowercase, "Whether mail addresses are kept in small letters"),
         Option(
             "convertUsernameToLowercase", \.convertUsernameToLowercase, "Whether user names are kept in small letters"),
-        Option("auth", \.auth, "Log-in by other providers, by name", .notEffective),
+        Option(
+            "auth", \.auth,
+            "Other ways to log in, by name: `apple`, `google`, `github`, `mfa`, `link`, or any OpenID Connect issuer; docs/accounts.md"
+        ),
         Option(
             "allowExpiredAuthDataToken", \.allowExpiredAuthDataToken,
-            "Whether a provider's token that has expired still updates a user", .notEffective),
+            "Whether a provider's token that has expired still shows who it was"),
         Option(
             "accountLockout.threshold", \.accountLockout.threshold, "Failed log-ins in a row that lock an account",
             in: 1...999),

@@ -23,6 +23,15 @@ extension API {
         return .empty
     }
 
+    func requestLogInLink(_ request: Request) async throws -> Answer {
+        try await accounts.requestLogInLink(request.body, in: request.operation)
+        return .empty
+    }
+
+    func logInByLink(_ request: Request) async throws -> Answer {
+        answer(try await accounts.logInByLink(request.body, in: request.operation))
+    }
+
     func requestVerification(_ request: Request) async throws -> Answer {
         try await accounts.requestVerification(request.body, in: request.operation)
         return .empty

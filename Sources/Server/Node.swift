@@ -22,6 +22,7 @@ final class Node: Sendable {
     private let notifications: NodeListener
     private let denylist: KeywordDenylist
     private let mailer: Mailer?
+    private let accountOptions: AccountOptions
     private let routes: RouteTable
     /// All cloud code of this node.
     let cloud: CloudRegistry
@@ -57,6 +58,9 @@ final class Node: Sendable {
         self.routes = routes
         notifications = NodeListener(database)
         mailer = try options.makeMailer()
+        var accounts = options.accountOptions
+        try options.setAuth(&accounts)
+        accountOptions = accounts
         denylist = try KeywordDenylist(options.requestKeywordDenylist.map(\.json))
         self.limits = limits
         self.workers = (0..<workers).map { Worker(index: $0) }
@@ -228,7 +232,7 @@ final class Node: Sendable {
             database: database, cache: schema, serverProtectedFields: options.serverProtectedFields,
             allowsCustomObjectIds: options.allowCustomObjectId)
         let viewers = viewers
-        var accountOptions = options.accountOptions
+        var accountOptions = accountOptions
         if let mailer {
             accountOptions.mail.send = { mail, operation in try await mailer.send(Mail(mail), in: operation) }
         }

@@ -148,6 +148,7 @@ extension Mail {
             switch mail.kind {
             case .verifyEmail: .verifyEmail
             case .passwordReset: .passwordReset
+            case .logInLink: .logInLink
             }
         self.init(
             to: mail.address, template, values: ["link": mail.link], language: mail.language, account: mail.userId)

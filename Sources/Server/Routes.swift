@@ -61,6 +61,8 @@ extension RouteTable {
         Route("POST", "verifypassword", writes: false) { try await $0.verifyPassword($1) },
         Route("POST", "logout", writes: true, isTransactional: true) { try await $0.logOut($1) },
         Route("POST", "requestpasswordreset", writes: true) { try await $0.requestPasswordReset($1) },
+        Route("POST", "requestloginlink", writes: true) { try await $0.requestLogInLink($1) },
+        Route("POST", "loginbylink", writes: true, ignoresSession: true) { try await $0.logInByLink($1) },
         Route("POST", "verificationemailrequest", writes: true) { try await $0.requestVerification($1) },
         Route("POST", "challenge", writes: false) { try await $0.challenge($1) },
         Route("POST", "upgradetorevocablesession", writes: true, isTransactional: true) {

@@ -23,6 +23,15 @@ public enum Digest {
         return Array(digest.prefix(Int(size)))
     }
 
+    /// HMAC-SHA1 (RFC 2104): 20 bytes. For one-time passwords alone, which authenticators count so.
+    public static func hmacSHA1(_ message: [UInt8], key: [UInt8]) -> [UInt8] {
+        var digest = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
+        var size: UInt32 = 0
+        let result = HMAC(EVP_sha1(), key, Int32(clamping: key.count), message, message.count, &digest, &size)
+        precondition(result != nil, "OpenSSL computes no HMAC-SHA1")
+        return Array(digest.prefix(Int(size)))
+    }
+
     public static func hexadecimal(_ bytes: [UInt8]) -> String {
         let digits = Array("0123456789abcdef".utf8)
         return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)

@@ -140,6 +140,14 @@ public final class Operation {
     /// A hash that was computed ahead, each given out once.
     public func takeHash(of password: String) -> String? { hashes.ready[password]?.popLast() }
 
+    /// What a provider's data have been shown to stand for, so that they need not be shown twice: a code works once.
+    public func keepProof(_ id: String, of data: String) { hashes.proofs[data] = id }
+
+    public func proof(of data: String) -> String? { hashes.proofs[data] }
+
+    /// The worker's, where it runs.
+    public var loop: Loop { store.database.loop }
+
     // MARK: statements
 
     /// Runs a statement that changes something. Of the classes' tables only the path of writes changes anything.
@@ -223,7 +231,10 @@ final class TransactionScope {
     }
 }
 
-/// Hashes that wait for the writes that need them, by password.
+/// What was worked out ahead of the writes that need it.
 final class HashesAhead {
+    /// By password.
     var ready: [String: [String]] = [:]
+    /// Of providers' data, the ids.
+    var proofs: [String: String] = [:]
 }

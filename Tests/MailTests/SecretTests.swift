@@ -50,13 +50,13 @@ import Wire
     }
 
     @Test func whatIsSealedOpensOnlyWhereItBelongs() {
-        let seal = MailSeal(masterKey: "una")
+        let seal = Seal(.mail, masterKey: "una")
         let words = Array("¡Hola, Ana!".utf8)
         let sealed = seal.seal(words, for: "ana@example.com")
         #expect(seal.open(sealed, for: "ana@example.com") == words)
-        #expect(MailSeal(masterKey: "una").open(sealed, for: "ana@example.com") == words)
+        #expect(Seal(.mail, masterKey: "una").open(sealed, for: "ana@example.com") == words)
         #expect(seal.open(sealed, for: "eva@example.com") == nil)
-        #expect(MailSeal(masterKey: "otra").open(sealed, for: "ana@example.com") == nil)
+        #expect(Seal(.mail, masterKey: "otra").open(sealed, for: "ana@example.com") == nil)
         #expect(seal.seal(words, for: "ana@example.com") != sealed)
         for index in sealed.indices {
             var changed = sealed

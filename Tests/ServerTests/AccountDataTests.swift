@@ -226,7 +226,7 @@ import Wire
         try await withServer { server in
             let (ana, _) = try await fill(server.client)
             let place = ["--port", "\(server.client.port)", "--app-id", TestServer.appId]
-            let hermes = { (arguments: [String]) async throws -> (exit: Int32?, output: String) in
+            let hermes = { (arguments: [String]) async throws -> (exitCode: Int32, output: String) in
                 var environment = ProcessInfo.processInfo.environment
                 environment["HERMES_MASTER_KEY"] = TestServer.masterKey
                 let settled = environment
@@ -236,16 +236,16 @@ import Wire
                 }
             }
             let export = try await hermes(["export", "ana@example.com"])
-            #expect(export.exit == 0)
+            #expect(export.exitCode == 0)
             let json = try JSONParser.parse(Array(export.output.utf8)).object
             #expect(json?["user"]?.object?["objectId"]?.string == ana.id)
             let unasked = try await hermes(["delete", "ana"])
-            #expect(unasked.exit == 2)
+            #expect(unasked.exitCode == 2)
             let deleted = try await hermes(["delete", "ana", "--yes"])
-            #expect(deleted.exit == 0 && deleted.output.contains("is deleted"))
+            #expect(deleted.exitCode == 0 && deleted.output.contains("is deleted"))
             for wrong in [["export", "ana"], ["export"], ["borra", "ana"], ["delete", "ana", "--yes"]] {
                 let refused = try await hermes(wrong)
-                #expect(refused.exit == 2, "\(wrong)")
+                #expect(refused.exitCode == 2, "\(wrong)")
             }
         }
     }

@@ -1,19 +1,24 @@
 import CCrypto
-import Store
 
-/// Keeps what a mail says from those who can read the database: AES-256-GCM under a key that is made of the master key,
-/// which is not in there.
-struct MailSeal: Sendable {
+/// Keeps a text from those who can read the database: AES-256-GCM under a key that is made of the master key, which is
+/// not in there.
+public struct Seal: Sendable {
     private let key: [UInt8]
     private static let nonceSize = 12
     private static let tagSize = 16
 
-    init(masterKey: String) {
-        key = Digest.hmacSHA256("hermes: what mails say, 1", key: Array(masterKey.utf8))
+    public enum Purpose: String, Sendable {
+        case mail = "hermes: what mails say, 1"
+        case secondFactor = "hermes: second factors, 1"
+    }
+
+    /// What was sealed for one purpose cannot be opened for another.
+    public init(_ purpose: Purpose, masterKey: String) {
+        key = Digest.hmacSHA256(purpose.rawValue, key: Array(masterKey.utf8))
     }
 
     /// - Parameter context: what it belongs to; it can be opened with the same only.
-    func seal(_ plain: [UInt8], for context: String) -> [UInt8] {
+    public func seal(_ plain: [UInt8], for context: String) -> [UInt8] {
         let nonce = Random.bytes(Self.nonceSize)
         var sealed = [UInt8](repeating: 0, count: plain.count)
         var tag = [UInt8](repeating: 0, count: Self.tagSize)
@@ -31,7 +36,7 @@ struct MailSeal: Sendable {
     }
 
     /// nil where it was sealed with another key or for something else, or was changed since.
-    func open(_ box: [UInt8], for context: String) -> [UInt8]? {
+    public func open(_ box: [UInt8], for context: String) -> [UInt8]? {
         guard box.count >= Self.nonceSize + Self.tagSize else { return nil }
         let nonce = Array(box.prefix(Self.nonceSize))
         let sealed = Array(box.dropFirst(Self.nonceSize).dropLast(Self.tagSize))

@@ -1,0 +1,125 @@
+import Postgres
+import Store
+import Wire
+
+/// How accounts are guarded by a one-time password beside whatever logs them in.
+public struct SecondFactorOptions: Sendable {
+    /// Of a one-time password: 6 to 8.
+    public var digits = 6
+    /// Wrong ones within a quarter of an hour; past them none is looked at.
+    public var attempts = 10
+    /// What secrets are sealed with.
+    public var seal: Seal
+
+    public init(seal: Seal) { self.seal = seal }
+}
+
+/// `authData.mfa`, as the reference's adapter has it: `{secret, token}` sets it up and answers two recovery codes;
+/// `{token}` goes with a log-in, a recovery code in its place once; `{old, secret, token}` replaces it.
+///
+/// Hermes also takes `{old, secret: null}`, which ends it, so that a stolen session can't.
+struct SecondFactor {
+    let options: SecondFactorOptions
+
+    private static let shortestSecret = 20
+    private static let load = Statement(
+        "SELECT \"_second_factor\" FROM \"_User\" WHERE \"objectId\" = $1::text AND \"_second_factor\" IS NOT NULL")
+    private static let useStep = Statement(
+        """
+        UPDATE "_User" SET "_second_factor" = jsonb_set("_second_factor", '{step}', to_jsonb($2::int8))
+        WHERE "objectId" = $1::text AND coalesce(("_second_factor" ->> 'step')::int8, 0) < $2::int8 RETURNING 1
+        """)
+    private static let useCode = Statement(
+        """
+        UPDATE "_User" SET
+            "_second_factor" = jsonb_set("_second_factor", '{recovery}', ("_second_factor" -> 'recovery') - $2::text)
+        WHERE "objectId" = $1::text AND "_second_factor" -> 'recovery' ? $2::text RETURNING 1
+        """)
+    private static let count = Statement(
+        """
+        INSERT INTO "_hermes_rate_limits" AS r (key, count, resets_at) VALUES ($1::text, 1, now() + interval '15 minutes')
+        ON CONFLICT (key) DO UPDATE SET
+            count = CASE WHEN r.resets_at <= now() THEN 1 ELSE r.count + 1 END,
+            resets_at = CASE WHEN r.resets_at <= now() THEN excluded.resets_at ELSE r.resets_at END
+        RETURNING count
+        """)
+    private static let forget = Statement("DELETE FROM \"_hermes_rate_limits\" WHERE key = $1::text")
+
+    private static let missing = ParseError(-1, "Missing additional authData mfa")
+    private static let invalid = ParseError(141, "Invalid MFA token")
+
+    /// Looks at the token of a user who has one set up; each works once.
+    ///
+    /// - Parameter given: `authData.mfa`.
+    /// - Throws: -1 where it is missing, 141 for a wrong or used one.
+    func check(_ userId: String, _ given: JSON?, in operation: Operation) async throws {
+        guard let stored = try await stored(userId, in: operation) else { return }
+        try await check(userId, stored, token: given?.object?["token"], in: operation)
+    }
+
+    private func stored(_ userId: String, in operation: Operation) async throws -> JSONObject? {
+        let rows = try await operation.read(SecondFactor.load, [.text(userId)])
+        guard rows.count > 0 else { return nil }
+        return try JSONParser.parse(rows.json(0, 0)).object
+    }
+
+    private func check(_ userId: String, _ stored: JSONObject, token: JSON?, in operation: Operation) async throws {
+        guard case .string(let token)? = token, !token.isEmpty else { throw SecondFactor.missing }
+        // Counted by itself, whatever becomes of the operation.
+        let key = Digest.sha256("mfa of \(userId)")
+        let tries = try await operation.afterwards().write(SecondFactor.count, [.text(key)]).int(0, 0)
+        guard tries <= Int64(options.attempts) else {
+            throw ParseError(141, "Too many MFA tokens were wrong. Try again in a quarter of an hour.")
+        }
+        guard let sealed = stored["secret"]?.string.flatMap({ Base64.decode($0) }),
+            let secret = options.seal.open(sealed, for: userId),
+            let password = OneTimePassword(secret: String(decoding: secret, as: UTF8.self), digits: options.digits)
+        else { throw ParseError(1, "The second factor cannot be read: the master key has been changed.") }
+        let used: Rows
+        if let step = password.step(of: token, at: Timestamp.now.milliseconds / 1000) {
+            used = try await operation.write(SecondFactor.useStep, [.text(userId), .int(step)])
+        } else {
+            used = try await operation.write(SecondFactor.useCode, [.text(userId), .text(Digest.sha256(token))])
+        }
+        guard used.count > 0 else { throw SecondFactor.invalid }
+        _ = try await operation.afterwards().write(SecondFactor.forget, [.text(key)])
+    }
+
+    /// Sets it up, replaces or ends it, as part of a write to the user.
+    func change(_ given: JSON, in write: Write) async throws {
+        let operation = write.operation
+        let isMaster = write.viewer.isAboveAccess
+        guard write.isNew || isMaster || write.viewer.userId == write.objectId else { throw write.missing }
+        if !write.isNew, !isMaster, let stored = try await stored(write.objectId, in: operation) {
+            guard let old = given.object?["old"] else {
+                throw ParseError(141, "MFA is already set up on this account")
+            }
+            try await check(write.objectId, stored, token: old, in: operation)
+        }
+        let isEnd = given == .null || given.object?["secret"] == .some(.null)
+        guard !isEnd else {
+            write.columns.append(ServerColumn("_second_factor", .null, "jsonb"))
+            return
+        }
+        guard case .string(let secret)? = given.object?["secret"], case .string(let token)? = given.object?["token"]
+        else { throw ParseError(141, "Invalid MFA data") }
+        guard secret.utf8.count >= SecondFactor.shortestSecret, secret.utf8.count <= 256,
+            let password = OneTimePassword(secret: secret, digits: options.digits)
+        else {
+            throw ParseError(141, "The MFA secret must be base 32, from \(SecondFactor.shortestSecret) characters up.")
+        }
+        guard let step = password.step(of: token, at: Timestamp.now.milliseconds / 1000) else {
+            throw SecondFactor.invalid
+        }
+        let codes = (0..<2).map { _ in Random.hexadecimal(15) }
+        let stored: JSON = [
+            "secret": .string(Base64.encode(options.seal.seal(Array(secret.utf8), for: write.objectId))),
+            "recovery": .array(codes.map { .string(Digest.sha256($0)) }), "step": .number(Double(step)),
+        ]
+        write.columns.append(ServerColumn("_second_factor", .utf8(stored.bytes), "jsonb"))
+        write.extras["authDataResponse"] = ["mfa": ["recovery": .string(codes.joined(separator: ", "))]]
+    }
+
+    /// Whether what is given sets one up: what the user's `authData` shows of it.
+    static func isSetUp(_ given: JSON) -> Bool { given.object?["secret"]?.string != nil }
+}
