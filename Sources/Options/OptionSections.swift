@@ -136,6 +136,7 @@ extension ServerOptions {
 
     public struct Pages: Sendable {
         public var pagesEndpoint = "apps"
+        public var pagesPath: String?
         public var enableLocalization = false
         public var localizationJsonPath: String?
         public var localizationFallbackLocale = "en"

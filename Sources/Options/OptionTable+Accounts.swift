@@ -98,17 +98,20 @@ extension OptionTable {
             "emailVerifySuccessOnInvalidEmail", \.emailVerifySuccessOnInvalidEmail,
             "Whether a request for an unknown address is answered like any other"),
         Option(later: "pages.enableRouter", Bool.self, default: false, "Whether pages are served: they will be"),
-        Option(later: "pages.pagesPath", String.self, "A folder with pages of your own"),
+        Option(
+            "pages.pagesPath", \.pages.pagesPath,
+            "A folder with pages of your own, `password_reset.html`…, in folders named by locales too; docs/accounts.md"
+        ),
         Option("pages.pagesEndpoint", \.pages.pagesEndpoint, "The path of the pages beside the API"),
         Option(
-            "pages.enableLocalization", \.pages.enableLocalization, "Whether pages come in the reader's language",
-            .notEffective),
+            "pages.enableLocalization", \.pages.enableLocalization,
+            "Whether your own pages come in the reader's language; the server's own always do"),
         Option(
-            "pages.localizationJsonPath", \.pages.localizationJsonPath, "A JSON file with the pages' texts",
-            .notEffective),
+            "pages.localizationJsonPath", \.pages.localizationJsonPath,
+            "A JSON file with texts for your own pages, by locale"),
         Option(
             "pages.localizationFallbackLocale", \.pages.localizationFallbackLocale, "The language where none fits"),
-        Option("pages.placeholders", \.pages.placeholders, "Texts for the pages, by name", .notEffective),
+        Option("pages.placeholders", \.pages.placeholders, "Texts for your own pages, by name"),
         Option(
             "pages.forceRedirect", \.pages.forceRedirect, "Whether pages are always answered with a redirect"),
         Option(

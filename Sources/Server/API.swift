@@ -29,7 +29,7 @@ final class API {
 
     init(
         options: ServerOptions, accounts: Accounts, routes: RouteTable = .standard, registry: CloudRegistry,
-        hookTable: HookTable, globalConfig: GlobalConfig, mailer: Mailer?
+        hookTable: HookTable, globalConfig: GlobalConfig, mailer: Mailer?, ownPages: OwnPages?
     ) {
         self.options = options
         self.accounts = accounts
@@ -42,7 +42,7 @@ final class API {
         self.mailer = mailer
         identification = Identification(options: options)
         rateLimits = RateLimits(options.rateLimit)
-        pages = PageRoutes(options: options, accounts: accounts)
+        pages = PageRoutes(options: options, accounts: accounts, ownPages: ownPages)
         cors = CORS(options)
     }
 

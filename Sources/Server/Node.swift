@@ -23,6 +23,7 @@ final class Node: Sendable {
     private let denylist: KeywordDenylist
     private let mailer: Mailer?
     private let accountOptions: AccountOptions
+    private let ownPages: OwnPages
     private let routes: RouteTable
     /// All cloud code of this node.
     let cloud: CloudRegistry
@@ -61,6 +62,7 @@ final class Node: Sendable {
         var accounts = options.accountOptions
         try options.setAuth(&accounts)
         accountOptions = accounts
+        ownPages = try OwnPages(options.pages)
         denylist = try KeywordDenylist(options.requestKeywordDenylist.map(\.json))
         self.limits = limits
         self.workers = (0..<workers).map { Worker(index: $0) }
@@ -244,7 +246,8 @@ final class Node: Sendable {
         }
         return API(
             options: options, accounts: Accounts(store: store, options: accountOptions, cache: viewers), routes: routes,
-            registry: cloud, hookTable: hookTable, globalConfig: globalConfig, mailer: mailer)
+            registry: cloud, hookTable: hookTable, globalConfig: globalConfig, mailer: mailer,
+            ownPages: ownPages)
     }
 
     func makeDatabase(_ loop: Loop) -> Database {

@@ -9,6 +9,7 @@ import Wire
 struct PageRoutes {
     let options: ServerOptions
     let accounts: Accounts
+    let ownPages: OwnPages?
 
     /// A request for a page; nil where the path is none's.
     func answer(_ http: HTTPRequest, _ path: [String], client: String) async throws -> Answer? {
@@ -152,8 +153,27 @@ struct PageRoutes {
         headers += parameters(call, token, username, error).map { name, value in
             ("X-Parse-Page-Param-" + name.prefix(1).uppercased() + name.dropFirst(), header(value))
         }
+        if let own = ownPages?.html(page, locale: call.locale ?? call.language.rawValue, values: values(contents)) {
+            headers.removeAll { $0.0 == "Content-Security-Policy" }
+            headers.append(("Content-Security-Policy", PageRoutes.ownPolicy))
+            return Answer(headers: headers, body: Array(own.utf8))
+        }
         return Answer(headers: headers, body: Array(page.html(contents).utf8))
     }
+
+    /// What an operator's page may show of this one.
+    private func values(_ contents: Page.Contents) -> [(String, String)] {
+        [
+            ("appId", options.appId), ("appName", options.appName), ("publicServerUrl", options.publicURL),
+            ("action", contents.action), ("locale", contents.language.rawValue), ("token", contents.token ?? ""),
+            ("username", contents.username ?? ""), ("error", contents.error ?? ""),
+        ]
+    }
+
+    /// An operator's page has styles of its own, and pictures from anywhere; no scripts.
+    private static let ownPolicy =
+        "default-src 'none'; style-src 'unsafe-inline' 'self'; img-src https: data: 'self'; "
+        + "font-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
     private func redirect(
         _ page: Page, _ call: Call, token: String? = nil, username: String? = nil, error: String? = nil

@@ -74,8 +74,8 @@ import Wire
     }
 
     @Test func aKnownOptionWithoutEffectIsNamed() throws {
-        let options = try options(#"{"scheduledPush": true, "pages": {"enableLocalization": true}, "port": 1}"#)
-        #expect(options.notEffective == ["scheduledPush", "pages.enableLocalization"])
+        let options = try options(#"{"scheduledPush": true, "preserveFileName": true, "port": 1}"#)
+        #expect(options.notEffective == ["preserveFileName", "scheduledPush"])
     }
 
     @Test func aDefaultThatIsToldIsNotWorthAWarning() throws {

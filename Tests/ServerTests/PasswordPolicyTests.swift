@@ -2,6 +2,7 @@ import Core
 import HTTP
 import Jobs
 import Options
+import Postgres
 import Store
 import TestSupport
 import Testing
@@ -32,7 +33,6 @@ import Wire
     @Test func aNameThatIsNobodysLocksInTheSameWordsAtTheSameCost() async throws {
         try await withServer { options in
             options.accountLockout.threshold = 2
-            options.accountLockout.duration = 0.05
         } _: { server in
             _ = try await server.client.signUp("ana")
             func answers(_ name: String) async throws -> [String] {
@@ -48,13 +48,14 @@ import Wire
             #expect(known == unknown)
             #expect(known[1] != known[2] && known[2] == known[3])
             // Both open again when their time is up.
+            for statement in [
+                "UPDATE \"_User\" SET \"_account_lockout_expires_at\" = now()",
+                "UPDATE \"_hermes_rate_limits\" SET resets_at = now()",
+            ] as [Statement] { _ = try await server.sql.write(statement, []) }
             for name in ["ana", "nadie"] {
-                let isOpen = try await eventually(server.loop) {
-                    let reply = try await server.client.send(
-                        "POST", "/login", ["username": .string(name), "password": "mala"])
-                    return reply.json["error"] == "Invalid username/password."
-                }
-                #expect(isOpen, "\(name)")
+                let reply = try await server.client.send(
+                    "POST", "/login", ["username": .string(name), "password": "mala"])
+                #expect(reply.json["error"] == "Invalid username/password.", "\(name)")
             }
             let strangers = try await server.sql.read("SELECT count FROM \"_hermes_rate_limits\"")
             #expect(strangers.count == 1 && strangers.int(0, 0) == 1)
