@@ -75,7 +75,7 @@ import Wire
 
     @Test func aKnownOptionWithoutEffectIsNamed() throws {
         let options = try options(#"{"scheduledPush": true, "preserveFileName": true, "port": 1}"#)
-        #expect(options.notEffective == ["preserveFileName", "scheduledPush"])
+        #expect(options.notEffective == ["scheduledPush", "preserveFileName"])
     }
 
     @Test func aDefaultThatIsToldIsNotWorthAWarning() throws {

@@ -70,7 +70,7 @@ struct PagesInChromiumTests {
         let isThere = try await eventually(server.loop) { postbox.letters.count >= count }
         #expect(isThere)
         let text = postbox.letters.last?.text ?? ""
-        let words = text.split { $0 == " " || $0 == "\n" || $0 == "\r" }
+        let words = text.split(whereSeparator: \.isWhitespace)
         return String(words.first { $0.hasPrefix("http://") } ?? "")
     }
 
