@@ -51,7 +51,7 @@ final class FileLoad {
 
     func run(_ progress: Progress) async throws -> Import.Outcome {
         guard !state.isDone else { return outcome }
-        progress.begin(source.name, total: file.size, unit: .bytes)
+        progress.begin(source.name, total: file.size, unit: .bytes, from: state.place?.offset ?? 0)
         switch source.content {
         case .objects: try await look()
         case .relation(let field, let className):
@@ -278,24 +278,29 @@ final class FileLoad {
 
     private func buildIndexes(_ progress: Progress) async throws {
         guard case .objects(let className) = source.content else { return }
-        while true {
-            try Task.checkCancellation()
-            let isThere = try await database.transaction { transaction in
-                let indexes = try await transaction.execute(
-                    FileLoad.plainIndexes, [.text(className), .text("building")])
-                guard indexes.count > 0 else { return false }
-                progress.begin("\(className), \(indexes.count) indexes", total: nil, unit: .rows)
-                progress.reach(state.imported)
-                try await transaction.savepoint {
-                    _ = try await transaction.run("DROP INDEX IF EXISTS \(quoted(indexes.string(0, 1)))")
-                    _ = try await transaction.run(
-                        "CREATE INDEX \(quoted(indexes.string(0, 1))) ON \(quoted(className)) \(indexes.string(0, 2))")
-                    _ = try await transaction.execute(FileLoad.built, [.int(indexes.int(0, 0))])
-                }
-                return true
-            }
-            guard isThere else { break }
+        do {
+            while try await buildIndex(of: className, progress) { try Task.checkCancellation() }
+        } catch let error as PostgresError where !error.isUnavailable {
+            // A server's builder says what is wrong with it, and goes on with the others.
+            _ = try await database.write(FileLoad.hurry, [.text(className)])
+            try await database.notify(channel: IndexBuilder.channel)
+            remarks.append("an index could not be built, which a server tries again: \(error.message)")
         }
         _ = try await database.run("ANALYZE \(quoted(className))")
+    }
+
+    /// Builds an index that is to be; answers whether there was one.
+    private func buildIndex(of className: String, _ progress: Progress) async throws -> Bool {
+        try await database.transaction { transaction in
+            let indexes = try await transaction.execute(FileLoad.plainIndexes, [.text(className), .text("building")])
+            guard indexes.count > 0 else { return false }
+            let name = quoted(indexes.string(0, 1))
+            progress.begin("\(className), indexes: \(indexes.count) left", total: nil, unit: .rows)
+            progress.reach(state.imported)
+            _ = try await transaction.run("DROP INDEX IF EXISTS \(name)")
+            _ = try await transaction.run("CREATE INDEX \(name) ON \(quoted(className)) \(indexes.string(0, 2))")
+            _ = try await transaction.execute(FileLoad.built, [.int(indexes.int(0, 0))])
+            return true
+        }
     }
 }

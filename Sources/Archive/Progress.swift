@@ -20,6 +20,8 @@ public final class Progress: Sendable {
     private struct State {
         var title: String
         var done = 0
+        /// What was done before it began.
+        var before = 0
         var total: Int?
         var unit: Unit
         let started = Loop.monotonicNow()
@@ -60,11 +62,14 @@ public final class Progress: Sendable {
         self.write = write
     }
 
-    /// The next part of the work; it counts from zero.
-    public func begin(_ title: String, total: Int?, unit: Unit) {
+    /// The next part of the work.
+    ///
+    /// - Parameter done: how much of it was done by an earlier run.
+    public func begin(_ title: String, total: Int?, unit: Unit, from done: Int = 0) {
         state.withLock { state in
             clear(&state)
-            state = State(title: title, total: total, unit: unit)
+            state = State(title: title, done: done, before: done, total: total, unit: unit)
+            if let total, total > 0 { state.tenth = min(10, done * 10 / total) }
         }
     }
 
@@ -114,7 +119,7 @@ public final class Progress: Sendable {
         state.marks.append((now, state.done))
         // The rate of the last ten seconds, so that a stall shows.
         while state.marks.count > 2, state.marks[1].time + 10_000_000_000 < now { state.marks.removeFirst() }
-        let start = (time: state.started, done: 0)
+        let start = (time: state.started, done: state.before)
         let since = isTerminal ? state.marks.first ?? start : start
         let seconds = Double(now &- since.time) / 1e9
         let rate = seconds > 0.2 ? Double(state.done - since.done) / seconds : 0

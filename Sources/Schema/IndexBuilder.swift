@@ -9,7 +9,7 @@ import Wire
 /// next one drops before it begins anew.
 public final class IndexBuilder {
     /// Told when there is something to build.
-    static let channel = "hermes_index"
+    public static let channel = "hermes_index"
     /// How often a build gives way to a change of its class before it no longer does.
     static let yields = 8
 

@@ -56,6 +56,15 @@ import Testing
         #expect(output.all.hasSuffix("\r\u{1B}[K"))
     }
 
+    @Test func whatAnEarlierRunDidIsNoPartOfTheRate() {
+        let (progress, output) = make(total: 1000, isTerminal: false)
+        progress.begin("Temas", total: 1000, unit: .objects, from: 500)
+        progress.reach(510)
+        #expect(output.all.isEmpty)
+        progress.reach(600)
+        #expect(output.all.hasPrefix("Temas  60 %  600 of 1,000"))
+    }
+
     @Test(arguments: [
         (0, "0 bytes"), (999, "999 bytes"), (1000, "1.0 kB"), (4_680_000, "4.7 MB"), (999_960_000, "1.0 GB"),
         (123_400_000_000, "123 GB"),
