@@ -78,12 +78,14 @@ let package = Package(
                 "Core", "Dates", "Postgres", "HTTP", "Wire", "Options", "Schema", "Store", "Accounts", "Cloud",
                 "JavaScript", "Jobs", "Mail", "CCrypto",
             ]),
-        room("Hermes", ["Core", "HTTP", "Wire", "Options", "Cloud", "Jobs", "Server"]),
+        room("Hermes", ["Core", "HTTP", "Wire", "Options", "Store", "Cloud", "Jobs", "Server"]),
+        // Applications, written as any user of Hermes would
+        room("Forum", ["Hermes"]),
         .executableTarget(
             name: "hermes",
             dependencies: [
                 "Core", "Postgres", "HTTP", "Wire", "Options", "Schema", "Archive", "Browse", "Terminal",
-                "JavaScript", "Jobs", "Mail", "Server",
+                "JavaScript", "Jobs", "Mail", "Server", "Hermes", "Forum",
             ],
             path: "Sources/hermes", swiftSettings: rules),
         // The bare server that benchmarks compare with
@@ -123,6 +125,7 @@ let package = Package(
                 "Server", "Browse", "TestSupport", "CCjose",
             ]),
         tests("HermesTests", ["Core", "HTTP", "Hermes", "TestSupport"]),
+        tests("ForumTests", ["Core", "Postgres", "HTTP", "Wire", "Hermes", "Forum", "TestSupport"]),
     ],
     cxxLanguageStandard: .cxx17
 )

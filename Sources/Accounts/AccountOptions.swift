@@ -14,6 +14,8 @@ public struct AccountOptions: Sendable {
     public var usersArePrivate = true
     public var lowercasesEmail = false
     public var lowercasesUsername = false
+    /// Log-in and password resets take names and addresses in any case.
+    public var logInIgnoresCase = false
     public var passwords = PasswordPolicy()
     public var lockout = LockoutPolicy()
     public var mail = AccountMailOptions()

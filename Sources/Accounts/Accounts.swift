@@ -11,6 +11,8 @@ public final class Accounts {
     public let store: Store
     public let options: AccountOptions
     let cache: ViewerCache
+    /// Which language a user reads, by his id, where the application knows it.
+    public var language: ((String, Operation) async throws -> String?)?
 
     public init(store: Store, options: AccountOptions, cache: ViewerCache) {
         self.store = store

@@ -12,23 +12,30 @@ public struct LoggedIn {
 }
 
 extension Accounts {
-    // Names and addresses are compared as they stand: each has a plain index beside the unique one, which is without
-    // case.
-    private static let findByName = Statement(
-        """
-        SELECT "objectId", "_hashed_password", "_rperm", "_wperm", "_password_changed_at", "emailVerified" FROM "_User" WHERE "username" = $1::text
-        UNION ALL
-        SELECT "objectId", "_hashed_password", "_rperm", "_wperm", "_password_changed_at", "emailVerified" FROM "_User" WHERE "email" = $1::text
-        LIMIT 1
-        """)
-    private static let findByEmail = Statement(
-        "SELECT \"objectId\", \"_hashed_password\", \"_rperm\", \"_wperm\", \"_password_changed_at\", \"emailVerified\" FROM \"_User\" WHERE \"email\" = $1::text"
-    )
-    private static let findByBoth = Statement(
-        """
+    // Names and addresses are compared as they stand, unless the options say otherwise: each has a plain index beside the
+    // unique one, which is without case.
+    private static let findByName = Statement(byName("\"username\" = $1::text", "\"email\" = $1::text"))
+    private static let findByEmail = Statement("\(columns) WHERE \"email\" = $1::text")
+    private static let findByBoth = Statement("\(columns) WHERE \"username\" = $1::text AND \"email\" = $2::text")
+
+    // The same in any case, by the unique indexes.
+    private static let findByNameInAnyCase = Statement(
+        byName(isSame("username", "$1"), isSame("email", "$1")))
+    private static let findByEmailInAnyCase = Statement("\(columns) WHERE \(isSame("email", "$1"))")
+    private static let findByBothInAnyCase = Statement(
+        "\(columns) WHERE \(isSame("username", "$1")) AND \(isSame("email", "$2"))")
+
+    private static let columns = """
         SELECT "objectId", "_hashed_password", "_rperm", "_wperm", "_password_changed_at", "emailVerified" FROM "_User"
-        WHERE "username" = $1::text AND "email" = $2::text
-        """)
+        """
+
+    private static func byName(_ name: String, _ address: String) -> String {
+        "\(columns) WHERE \(name) UNION ALL \(columns) WHERE \(address) LIMIT 1"
+    }
+
+    static func isSame(_ column: String, _ parameter: String) -> String {
+        "lower(\"\(column)\" COLLATE \"und-x-icu\") = lower(\(parameter)::text COLLATE \"und-x-icu\")"
+    }
 
     static let refused = ParseError(101, "Invalid username/password.")
 
@@ -43,10 +50,16 @@ extension Accounts {
         guard case .text(let password) = password else { throw Accounts.refused }
         let rows: Rows
         switch (username, email) {
-        case (.text(let username), .missing): rows = try await operation.read(Accounts.findByName, [.text(username)])
-        case (.missing, .text(let email)): rows = try await operation.read(Accounts.findByEmail, [.text(email)])
+        case (.text(let username), .missing):
+            rows = try await operation.read(
+                options.logInIgnoresCase ? Accounts.findByNameInAnyCase : Accounts.findByName, [.text(username)])
+        case (.missing, .text(let email)):
+            rows = try await operation.read(
+                options.logInIgnoresCase ? Accounts.findByEmailInAnyCase : Accounts.findByEmail, [.text(email)])
         case (.text(let username), .text(let email)):
-            rows = try await operation.read(Accounts.findByBoth, [.text(username), .text(email)])
+            rows = try await operation.read(
+                options.logInIgnoresCase ? Accounts.findByBothInAnyCase : Accounts.findByBoth,
+                [.text(username), .text(email)])
         default: throw Accounts.refused
         }
         let hash = rows.count > 0 ? rows.optionalString(0, 1) : nil
@@ -215,6 +228,8 @@ extension Accounts {
                 throw ParseError(201, "password is required")
             }
         }
+        // A hash takes as long as thousands of statements: nothing is locked meanwhile.
+        if store.needsTransaction("_User", .create) { try await hashAhead(body, for: operation) }
         let written: Written
         do { written = try await store.create("_User", body, in: operation) } catch let error as ParseError
             where error.code == 208 && !operation.isInTransaction

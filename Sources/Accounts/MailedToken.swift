@@ -80,5 +80,8 @@ public struct AccountMailOptions: Sendable {
 
     public init() {}
 
-    func link(_ page: String, _ token: MailedToken) -> String { "\(pagesURL)/\(page)?token=\(token.text)" }
+    /// - Parameter language: which the page is to be in, whatever the browser asks for.
+    func link(_ page: String, _ token: MailedToken, in language: String? = nil) -> String {
+        "\(pagesURL)/\(page)?\(language.map { "locale=\($0)&" } ?? "")token=\(token.text)"
+    }
 }

@@ -12,6 +12,10 @@ extension Accounts {
     // The name serves where it is the address.
     private static let byAddress = Statement(
         "\(columns) WHERE \"email\" = $1::text OR \"username\" = $1::text AND \"email\" IS NULL LIMIT 1")
+    private static let byAddressInAnyCase = Statement(
+        """
+        \(columns) WHERE \(isSame("email", "$1")) OR \(isSame("username", "$1")) AND "email" IS NULL LIMIT 1
+        """)
     private static let byToken = Statement(
         "\(columns) WHERE split_part(\"_perishable_token\", '.', 2) = $1::text")
     private static let setToken = Statement(
@@ -31,7 +35,8 @@ extension Accounts {
             guard rows.count > 0 else { throw ParseError(125, "you must provide a valid email string") }
         } else {
             let address = try EmailAddress.asked(body["email"])
-            rows = try await operation.read(Accounts.byAddress, [.text(address)])
+            rows = try await operation.read(
+                options.logInIgnoresCase ? Accounts.byAddressInAnyCase : Accounts.byAddress, [.text(address)])
         }
         try checkMail()
         guard rows.count > 0, let address = rows.optionalString(0, 2), EmailAddress.isPlausible(address) else {
@@ -51,9 +56,11 @@ extension Accounts {
             standing = MailedToken(stored: stored, for: .passwordReset, of: userId, secret: mail.secret)
         }
         let token = standing ?? MailedToken(for: .passwordReset, of: userId, secret: mail.secret)
+        let language = try await language?(userId, operation)
         let message = AccountMail(
             kind: .passwordReset, address: address, userId: userId, username: rows.optionalString(0, 1) ?? "",
-            link: mail.link("request_password_reset", token), language: operation.request.language)
+            link: mail.link("request_password_reset", token, in: language),
+            language: language ?? operation.request.language)
         let isNew = standing == nil
         try await operation.inTransaction { operation in
             if isNew {

@@ -137,9 +137,10 @@ extension Accounts {
             standing = MailedToken(stored: stored, for: .emailVerification, of: userId, secret: mail.secret)
         }
         let token = standing ?? MailedToken(for: .emailVerification, of: userId, secret: mail.secret)
+        let language = try await language?(userId, operation)
         let message = AccountMail(
             kind: .verifyEmail, address: rows.string(0, 2), userId: userId, username: rows.optionalString(0, 1) ?? "",
-            link: mail.link("verify_email", token), language: operation.request.language)
+            link: mail.link("verify_email", token, in: language), language: language ?? operation.request.language)
         let isNew = standing == nil
         try await operation.inTransaction { operation in
             if isNew {

@@ -54,6 +54,10 @@ static const char sql_0012[] = {
 #embed "../../sql/0012_logins.sql" suffix(, 0)
 };
 
+static const char sql_0013[] = {
+#embed "../../sql/0013_words_and_presence.sql" suffix(, 0)
+};
+
 static const struct hermes_migration migrations[] = {
     {1, "catalogue", sql_0001, sizeof(sql_0001) - 1},
     {2, "operators", sql_0002, sizeof(sql_0002) - 1},
@@ -67,6 +71,7 @@ static const struct hermes_migration migrations[] = {
     {10, "mailed_tokens", sql_0010, sizeof(sql_0010) - 1},
     {11, "session_ends", sql_0011, sizeof(sql_0011) - 1},
     {12, "logins", sql_0012, sizeof(sql_0012) - 1},
+    {13, "words_and_presence", sql_0013, sizeof(sql_0013) - 1},
 };
 
 const struct hermes_migration *hermes_migration_at(size_t index) {

@@ -10,9 +10,12 @@ public struct CloudCall: Sendable {
     ///   (`where`, `limit`, `skip`, `order`, `include`, `keys`, `excludeKeys`), `isGet`, `count`, and behind them `objects`
     /// - functions: `functionName`, `params`
     /// - jobs: `jobName`, `jobId`, `params`
+    /// - pages: `method`, `path`, `arguments`, `query`, `form`, `cookies`
     public var payload: JSONObject
     /// Before a save: what is to be written alone, operations as `__op`. (`object` holds it over what was there.)
     public var changes: JSONObject?
+    /// Before a save: the object's id, which a new one is going to have.
+    public var objectId: String?
     /// Before a save of a user: a new password goes with it, which cloud code never meets.
     public var hasPassword = false
     /// The token of the session that asks; nil for whoever has none.
@@ -22,6 +25,10 @@ public struct CloudCall: Sendable {
     public var roles: [String] = []
     /// The request's, as lines of the log have it; empty for what the server does by itself.
     public var requestId = ""
+    /// The languages that the client asks for (`Accept-Language`), as sent.
+    public var languages: String?
+    /// Under which clients reach the API: `https://example.com/parse`.
+    public var publicURL = ""
     /// The way back: what the code reads and writes.
     public let caller: any CloudCaller
     /// Of a job: keeps a line about how far it is.
@@ -49,6 +56,7 @@ public struct CloudAnswer: Sendable {
     /// - afterFind: `{"objects": […]}`
     /// - accountExport: `{"data": …}`, which goes with the export
     /// - a function: its result
+    /// - a page: its text
     /// - a job: its last message, a text
     public var body: JSON?
     /// What the call's context has become; nil: as it was.
@@ -110,6 +118,8 @@ public struct CloudRequest: Sendable {
     public var context: JSONObject
     /// In place of the caller's.
     public var installationId: String?
+    /// Whether the application's own hooks are asked, and its defaults heeded.
+    public var asksHooks = true
 
     public init(
         _ method: String, _ path: String, body: JSONObject = JSONObject(), as authority: Authority = .nobody,

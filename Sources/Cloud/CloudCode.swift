@@ -30,6 +30,15 @@ public struct CloudCode: Sendable {
     public var jobs: [String: CloudHandler] = [:]
     /// When jobs are to run by themselves, by the names of jobs.
     public var schedules: [String: CloudSchedule] = [:]
+    /// Classes that are made at the start. Counts where it is there before the server starts.
+    public var classes: [CloudClass] = []
+    /// Run at each start of a node, before it listens, with the master's rights.
+    public var starts: [CloudHandler] = []
+    public var pages: [CloudPage] = []
+    /// Says which language somebody reads: told `user`, answers a text or nothing.
+    public var language: CloudHandler?
+    /// Requests with a session leave word of it, for whoever asks who is there.
+    public var notesPresence = false
 
     public init() {}
 }

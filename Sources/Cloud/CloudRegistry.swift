@@ -37,6 +37,11 @@ extension CloudCode {
         for part in parts {
             merged.triggers.merge(part.triggers) { $0 + $1 }
             merged.functions.merge(part.functions) { first, _ in first }
+            merged.classes += part.classes
+            merged.starts += part.starts
+            merged.pages += part.pages
+            merged.language = merged.language ?? part.language
+            merged.notesPresence = merged.notesPresence || part.notesPresence
             for (name, job) in part.jobs where merged.jobs[name] == nil {
                 merged.jobs[name] = job
                 merged.schedules[name] = part.schedules[name]

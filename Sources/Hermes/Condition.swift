@@ -38,30 +38,39 @@ public func == <Fields: ParseObject, V: ParseValue>(key: KeyPath<Fields, V?>, va
 }
 /// The field has another value, or none.
 public func != <Fields: ParseObject, V: ParseValue>(key: KeyPath<Fields, V?>, value: V?) -> Condition<Fields> {
-    Condition(Fields.name(key), "$ne", (value?.parseValue ?? .null).json)
+    Condition(Fields.name(key), "$ne", (value?.parseValue ?? .null).compared)
 }
 /// The field has a lesser value.
 public func < <Fields: ParseObject, V: ParseValue>(key: KeyPath<Fields, V?>, value: V) -> Condition<Fields> {
-    Condition(Fields.name(key), "$lt", value.parseValue.json)
+    Condition(Fields.name(key), "$lt", value.parseValue.compared)
 }
 /// The field has a lesser value, or this one.
 public func <= <Fields: ParseObject, V: ParseValue>(key: KeyPath<Fields, V?>, value: V) -> Condition<Fields> {
-    Condition(Fields.name(key), "$lte", value.parseValue.json)
+    Condition(Fields.name(key), "$lte", value.parseValue.compared)
 }
 /// The field has a greater value.
 public func > <Fields: ParseObject, V: ParseValue>(key: KeyPath<Fields, V?>, value: V) -> Condition<Fields> {
-    Condition(Fields.name(key), "$gt", value.parseValue.json)
+    Condition(Fields.name(key), "$gt", value.parseValue.compared)
 }
 /// The field has a greater value, or this one.
 public func >= <Fields: ParseObject, V: ParseValue>(key: KeyPath<Fields, V?>, value: V) -> Condition<Fields> {
-    Condition(Fields.name(key), "$gte", value.parseValue.json)
+    Condition(Fields.name(key), "$gte", value.parseValue.compared)
+}
+
+extension Value {
+    /// As conditions have it: of an object that came along with a pointer, the pointer.
+    fileprivate var compared: JSON {
+        guard case .pointer(var pointer) = self else { return json }
+        pointer.included = nil
+        return pointer.json
+    }
 }
 
 /// An object is compared as a whole, not by its members, which could be taken for operators.
 private func equals(_ value: Value?) -> JSON {
     guard let value else { return .null }
-    if case .object = value { return ["$eq": value.json] }
-    return value.json
+    if case .object = value { return ["$eq": value.compared] }
+    return value.compared
 }
 
 // MARK: with names
@@ -79,23 +88,23 @@ public func == <Fields: ParseObject>(name: Name, value: Value) -> Condition<Fiel
 }
 /// The field has another value, or none.
 public func != <Fields: ParseObject>(name: Name, value: Value) -> Condition<Fields> {
-    Condition(name.text, "$ne", value.json)
+    Condition(name.text, "$ne", value.compared)
 }
 /// The field has a lesser value.
 public func < <Fields: ParseObject>(name: Name, value: Value) -> Condition<Fields> {
-    Condition(name.text, "$lt", value.json)
+    Condition(name.text, "$lt", value.compared)
 }
 /// The field has a lesser value, or this one.
 public func <= <Fields: ParseObject>(name: Name, value: Value) -> Condition<Fields> {
-    Condition(name.text, "$lte", value.json)
+    Condition(name.text, "$lte", value.compared)
 }
 /// The field has a greater value.
 public func > <Fields: ParseObject>(name: Name, value: Value) -> Condition<Fields> {
-    Condition(name.text, "$gt", value.json)
+    Condition(name.text, "$gt", value.compared)
 }
 /// The field has a greater value, or this one.
 public func >= <Fields: ParseObject>(name: Name, value: Value) -> Condition<Fields> {
-    Condition(name.text, "$gte", value.json)
+    Condition(name.text, "$gte", value.compared)
 }
 
 // MARK: together
@@ -137,7 +146,7 @@ extension Condition {
     }
     /// The same by the field's name.
     public static func isIn(_ name: String, _ values: [Value]) -> Condition {
-        Condition(name, "$in", .array(values.map(\.json)))
+        Condition(name, "$in", .array(values.map(\.compared)))
     }
 
     /// None of these.
@@ -146,7 +155,7 @@ extension Condition {
     }
     /// The same by the field's name.
     public static func isNotIn(_ name: String, _ values: [Value]) -> Condition {
-        Condition(name, "$nin", .array(values.map(\.json)))
+        Condition(name, "$nin", .array(values.map(\.compared)))
     }
 
     /// The list holds this value.
@@ -162,7 +171,7 @@ extension Condition {
     }
     /// The same by the field's name.
     public static func containsAll(_ name: String, _ values: [Value]) -> Condition {
-        Condition(name, "$all", .array(values.map(\.json)))
+        Condition(name, "$all", .array(values.map(\.compared)))
     }
 
     /// The field has a value, or has none.

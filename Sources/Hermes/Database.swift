@@ -17,6 +17,7 @@ public struct Database: Sendable {
     private let authority: CloudRequest.Authority
     private var context = JSONObject()
     private var installationId: String?
+    var asksHooks = true
 
     init(_ caller: any CloudCaller, root: ObjectIdentifier, as authority: CloudRequest.Authority) {
         self.caller = caller
@@ -56,6 +57,7 @@ public struct Database: Sendable {
         var database = Database(caller, root: root, as: authority)
         database.context = context
         database.installationId = installationId
+        database.asksHooks = asksHooks
         return database
     }
 
@@ -79,6 +81,7 @@ public struct Database: Sendable {
                 var database = Database(inner, root: outer.root, as: outer.authority)
                 database.context = outer.context
                 database.installationId = outer.installationId
+                database.asksHooks = outer.asksHooks
                 let given = database
                 return try await OpenTransaction.$current.withValue(OpenTransaction(root: outer.root, caller: inner)) {
                     try await body(given)
@@ -97,10 +100,12 @@ public struct Database: Sendable {
 
     @discardableResult
     func send(_ method: String, _ path: [String], _ body: JSONObject = JSONObject()) async throws -> JSON {
-        let request = CloudRequest(
+        var request = CloudRequest(
             method, path.map(\.percentEncoded).joined(separator: "/"), body: body, as: authority, context: context,
             installationId: installationId)
-        do { return try await way.send(request).body } catch let error as Wire.ParseError { throw ParseError(error) }
+        request.asksHooks = asksHooks
+        let asked = request
+        do { return try await way.send(asked).body } catch let error as Wire.ParseError { throw ParseError(error) }
     }
 }
 

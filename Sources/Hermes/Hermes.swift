@@ -18,6 +18,8 @@ internal import Wire
 /// Register everything before the server starts: what is registered later counts from the next start.
 public final class Hermes: Sendable {
     private let registered = Mutex(CloudCode())
+    /// Options as the application wants them where nobody has told them.
+    let preferred = Mutex<[String: Value]>([:])
 
     /// An application that adds nothing yet.
     public init() {}

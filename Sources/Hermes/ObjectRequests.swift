@@ -18,6 +18,14 @@ public final class SaveRequest<Fields: ParseObject>: Request {
     /// The object as it was; nil where it is new.
     public let original: Record<Fields>?
 
+    /// The object's id. A new object is going to have it already before it is made.
+    public var objectId: String {
+        object.objectId ?? details.call.objectId ?? ""
+    }
+
+    /// Of a user: a new password goes with it, which hooks never meet.
+    public var setsPassword: Bool { details.call.hasPassword }
+
     /// It was not there before.
     public var isNew: Bool { original == nil }
 

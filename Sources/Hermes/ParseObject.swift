@@ -130,6 +130,7 @@ extension ParseObject {
 /// An optional property of a description.
 protocol OptionalField {
     static var layout: (size: Int, alignment: Int) { get }
+    static var fieldType: (type: String, target: String?) { get }
     var parseValue: Value? { get }
 }
 

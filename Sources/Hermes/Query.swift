@@ -125,5 +125,13 @@ extension Query {
         if let given = json["where"]?.object, !given.isEmpty { conditions = [Condition(given)] }
     }
 
+    /// Whether what is found comes with a field of this name, as far as the query's `keys` and `excludeKeys` say.
+    public func shows(_ name: String) -> Bool {
+        func names(_ key: String) -> [Substring]? { parameters[key]?.string?.split(separator: ",") }
+        let isSame = { (path: Substring) in path.prefix { $0 != "." } == name }
+        return (names("keys")?.contains(where: isSame) ?? true)
+            && names("excludeKeys")?.contains(Substring(name)) != true
+    }
+
     var hasOrder: Bool { parameters["order"] != nil }
 }

@@ -1,5 +1,5 @@
 internal import Glibc
-internal import Options
+package import Options
 internal import Server
 internal import Wire
 
@@ -13,19 +13,24 @@ extension Hermes {
         var arguments = CommandLine.arguments.dropFirst()
         if arguments.first == "serve" { arguments.removeFirst() }
         do {
-            var options = try ServerArguments(arguments).options()
-            try Keys.complete(&options)
-            if !options.notEffective.isEmpty {
-                let names = options.notEffective.joined(separator: ", ")
-                Console.complain("hermes: warning: not effective in this version: \(names)\n")
-            }
-            try await Service.run(options, code: code)
+            try await run(try ServerArguments(arguments))
         } catch let error as CancellationError {
             throw error
         } catch {
             Console.complain("hermes: \(error)\n")
             exit(error is OptionFault ? 2 : 1)
         }
+    }
+
+    /// The same with what was typed, for a program that has other commands too; throws what keeps it from starting.
+    package func run(_ arguments: ServerArguments) async throws {
+        var options = try arguments.options(defaults: preferred.withLock(\.jsonObject))
+        try Keys.complete(&options)
+        if !options.notEffective.isEmpty {
+            let names = options.notEffective.joined(separator: ", ")
+            Console.complain("hermes: warning: not effective in this version: \(names)\n")
+        }
+        try await Service.run(options, code: code)
     }
 
     /// Starts the server and answers once it serves: for tests, and for programs that do more than serve.
@@ -35,7 +40,8 @@ extension Hermes {
     /// - Throws: what keeps it from starting; prints as a sentence.
     public func start(_ options: [String: Value] = [:]) async throws -> RunningServer {
         var settled = try ServerOptions(
-            file: .object(options.jsonObject), fileName: "options", environment: [:], flags: [])
+            defaults: preferred.withLock(\.jsonObject), file: .object(options.jsonObject), fileName: "options",
+            environment: [:], flags: [])
         try Keys.complete(&settled)
         let running = try await Service.start(settled, code: code)
         return RunningServer(

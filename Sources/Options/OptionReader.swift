@@ -4,6 +4,7 @@ extension ServerOptions {
     /// The options that were told: a configuration file's first, the environment's over them, the flags' over both.
     ///
     /// - Parameters:
+    ///   - defaults: what stands where nobody tells, as a file has it.
     ///   - file: the file's content, a JSON object; nil where there is no file.
     ///   - fileName: named in what is said of the file.
     ///   - environment: `HERMES_…` variables, and `DATABASE_URL`.
@@ -12,10 +13,12 @@ extension ServerOptions {
     /// - Throws: `OptionFault` that names the option, what is wrong with it and, where a name is unknown, the
     ///   nearest one that is known.
     public init(
-        file: JSON? = nil, fileName: String? = nil, environment: [String: String] = [:],
+        defaults: JSONObject = JSONObject(), file: JSON? = nil, fileName: String? = nil,
+        environment: [String: String] = [:],
         flags: [(name: String, value: String)] = []
     ) throws(OptionFault) {
         self.init()
+        try read(.object(defaults))
         if let file {
             do throws(OptionFault) { try read(file) } catch {
                 throw fileName.map { OptionFault("\($0): \(error)") } ?? error

@@ -3,6 +3,9 @@ import Wire
 // The options that come as objects. Their meaning stands in `OptionTable`, like that of all others.
 
 extension ServerOptions {
+    /// What is compiled into `hermes` beside the data service.
+    public enum App: String, Sendable, CaseIterable { case none, forum }
+
     public enum LogLevel: String, Sendable, CaseIterable { case error, warning, info, debug }
     public enum LogFormat: String, Sendable, CaseIterable { case text, json }
 

@@ -9,6 +9,9 @@ extension OptionTable {
         Option(
             "convertUsernameToLowercase", \.convertUsernameToLowercase, "Whether user names are kept in small letters"),
         Option(
+            "caseInsensitiveLogIn", \.caseInsensitiveLogIn,
+            "Whether log-in and password resets take names and addresses in any case"),
+        Option(
             "auth", \.auth,
             "Other ways to log in, by name: `apple`, `google`, `github`, `mfa`, `link`, or any OpenID Connect issuer; docs/accounts.md"
         ),

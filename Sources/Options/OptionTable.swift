@@ -203,6 +203,7 @@ public enum OptionTable {
     ]
 
     static let cloudCode: [Option] = [
+        Option("app", \.app, "An application that is served beside the data service: `forum`, or `none`"),
         Option("cloud", \.cloud, "A file of cloud code in JavaScript, an existing `cloud/main.js`"),
         Option("cloudTimeLimit", \.cloudTimeLimit, "Seconds that a hook or a function may take", in: .positive),
         Option(

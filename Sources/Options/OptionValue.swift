@@ -159,6 +159,7 @@ extension OptionValue where Self: RawRepresentable & CaseIterable, RawValue == S
     public var shown: JSON? { .string(rawValue) }
 }
 
+extension ServerOptions.App: OptionValue {}
 extension ServerOptions.LogLevel: OptionValue {}
 extension ServerOptions.LogFormat: OptionValue {}
 extension ServerOptions.RateLimit.Zone: OptionValue {}

@@ -31,16 +31,20 @@ public struct ServerArguments: Sendable {
     /// The options that these arguments make, with the configuration file and the environment.
     ///
     /// - Throws: `OptionFault` that says which of them cannot be.
-    public func options() throws -> ServerOptions {
+    /// - Parameter defaults: what stands where nobody tells, as a configuration file has it.
+    public func options(defaults: JSONObject = JSONObject()) throws -> ServerOptions {
         var environment: [String: String] = [:]
         for name in OptionTable.variables {
             if let value = getenv(name) { environment[name] = String(cString: value) }
         }
-        guard let configuration else { return try ServerOptions(environment: environment, flags: flags) }
+        guard let configuration else {
+            return try ServerOptions(defaults: defaults, environment: environment, flags: flags)
+        }
         let file: JSON
         do { file = try JSONParser.parse(TextFile.read(configuration)) } catch let error as ParseError {
             throw OptionFault("\(configuration) is not JSON: \(error.message)")
         }
-        return try ServerOptions(file: file, fileName: configuration, environment: environment, flags: flags)
+        return try ServerOptions(
+            defaults: defaults, file: file, fileName: configuration, environment: environment, flags: flags)
     }
 }

@@ -98,6 +98,7 @@ public struct ServerOptions: Sendable {
     public var enforcePrivateUsers = true
     public var convertEmailToLowercase = false
     public var convertUsernameToLowercase = false
+    public var caseInsensitiveLogIn = false
     public var verifyUserEmails = false
     public var preventLoginWithUnverifiedEmail = false
     public var preventSignupWithUnverifiedEmail = false
@@ -117,6 +118,7 @@ public struct ServerOptions: Sendable {
     public var allowExpiredAuthDataToken = false
 
     // MARK: cloud code
+    public var app = App.none
     /// A JavaScript file; none: there is no JavaScript.
     public var cloud: String?
     /// Seconds.

@@ -12,6 +12,7 @@ import Wire
 ///     {"quien": {"ACL": "gin"}}                           finds objects by who may read them
 ///     {"palabras": {"titulo": "text", "texto": "text"}}   full text, in English as `$text` without `$language`
 ///     {"palabras": {"texto": "text:es"}}                  …in another language of `$text`
+///     {"palabras": {"texto": "text:es+en"}}               …in two languages at once, whatever the accents
 ///     {"donde": {"lugar": "2dsphere"}}                    places; `2d`, and `1` on such a field, mean the same
 ///
 /// `"kind": -1` is not told from 1 where there is no order. Objects without a value never collide. A value in an
@@ -153,11 +154,16 @@ private struct IndexPart {
         case (.string("uniqueNoCaseNoAccents"), .string):
             (method, sql, isUnique) = (.btree, "(hermes_fold(\(column))) COLLATE \"C\"", true)
         case (.string(let kind), .string) where kind == "text" || kind.hasPrefix("text:"):
-            let language = kind == "text" ? "en" : String(kind.dropFirst(5))
-            guard let dictionary = TextDictionary.named(language) else {
-                throw refused("the language \(language) is not known.")
+            let languages = kind == "text" ? "en" : String(kind.dropFirst(5))
+            guard let dictionaries = TextDictionary.pair(languages) else {
+                throw refused("the language \(languages) is not known.")
             }
-            (method, sql) = (.gin, "to_tsvector(\(dictionary.literal), \(column))")
+            let literals = dictionaries.map(\.literal).joined(separator: ", ")
+            (method, sql) = (
+                .gin,
+                dictionaries.count == 2
+                    ? "hermes_words(\(column), \(literals))" : "to_tsvector(\(literals), \(column))"
+            )
         case (.string(let kind), _) where IndexPart.kinds.contains(kind) || kind.hasPrefix("text:"):
             throw refused("\(field) is of the type \(type), which cannot have the kind \(kind).")
         default:
@@ -185,6 +191,13 @@ public enum TextDictionary: String, Sendable {
         case "none": return .simple
         default: return TextDictionary(rawValue: name)
         }
+    }
+
+    /// `es`, or two of them: `es+en`.
+    public static func pair(_ languages: String) -> [TextDictionary]? {
+        let parts = languages.split(separator: "+", omittingEmptySubsequences: false)
+        let known = parts.compactMap { named(String($0)) }
+        return known.count == parts.count && known.count <= 2 ? known : nil
     }
 
     /// As a literal of SQL; an index serves only those who write the same one.

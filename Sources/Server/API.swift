@@ -24,13 +24,16 @@ final class API {
     private let registry: CloudRegistry
     let hookTable: HookTable
     let globalConfig: GlobalConfig
+    private let presence: Presence
     /// nil where no SMTP server is told (`email.smtp`).
     let mailer: Mailer?
 
     init(
         options: ServerOptions, accounts: Accounts, routes: RouteTable = .standard, registry: CloudRegistry,
-        hookTable: HookTable, globalConfig: GlobalConfig, mailer: Mailer?, ownPages: OwnPages?
+        hookTable: HookTable, globalConfig: GlobalConfig, mailer: Mailer?, ownPages: OwnPages?,
+        presence: Presence = Presence()
     ) {
+        self.presence = presence
         self.options = options
         self.accounts = accounts
         self.store = accounts.store
@@ -44,6 +47,7 @@ final class API {
         rateLimits = RateLimits(options.rateLimit)
         pages = PageRoutes(options: options, accounts: accounts, ownPages: ownPages)
         cors = CORS(options)
+        accounts.language = { [unowned self] userId, operation in try await cloud.language(of: userId, in: operation) }
     }
 
     // MARK: the path of a request
@@ -105,6 +109,7 @@ final class API {
             throw error
         }
         try await rateLimits.check([counted], caller, viewer, store.database)
+        if cloud.code.notesPresence { await presence.note(viewer, store.database) }
         user = viewer.userId
         guard let match else {
             throw ParseError(nil, "There is no route \(method) /\(path.joined(separator: "/")).", status: 404)

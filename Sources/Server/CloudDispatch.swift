@@ -103,7 +103,8 @@ final class CloudDispatch {
     ///
     /// - Throws: the handler's `ParseError`; 141 for any other fault of it, told to the log with its name.
     func call(
-        _ handler: CloudHandler, _ payload: JSONObject, changes: JSONObject? = nil, hasPassword: Bool = false,
+        _ handler: CloudHandler, _ payload: JSONObject, changes: JSONObject? = nil, objectId: String? = nil,
+        hasPassword: Bool = false,
         in operation: Operation
     ) async throws -> CloudAnswer {
         guard let caller = OperationCaller(api, operation) else { throw CancellationError() }
@@ -112,9 +113,12 @@ final class CloudDispatch {
         var call = CloudCall(
             payload: payload, changes: changes, sessionToken: operation.viewer.session?.token, caller: caller)
         call.hasPassword = hasPassword
+        call.objectId = objectId
         call.userId = operation.viewer.userId
         call.roles = operation.viewer.roles
         call.requestId = operation.request.id
+        call.languages = operation.request.language
+        call.publicURL = api.options.publicURL
         let asked = call
         let limit = handler.timeLimit ?? timeLimit
         do {
@@ -190,6 +194,13 @@ final class CloudDispatch {
         return Answer(json: ["results": .array(functions)])
     }
 
+    /// Which language a user reads, where the application knows it.
+    func language(of userId: String, in operation: Operation) async throws -> String? {
+        guard let handler = code.language else { return nil }
+        let payload = JSONObject([("user", .string(userId))])
+        return try await call(handler, payload, in: operation).body?.string
+    }
+
     // MARK: payloads
 
     /// What every call is told.
@@ -259,7 +270,8 @@ final class CloudDispatch {
         object.apply(write.update)
         payload["object"] = named(object, write.className)
         let answer = try await call(
-            handler, payload, changes: write.update.json, hasPassword: write.password != nil, in: write.operation)
+            handler, payload, changes: write.update.json, objectId: write.objectId,
+            hasPassword: write.password != nil, in: write.operation)
         write.wasSeenByHooks = true
         guard let body = answer.body?.object, let object = body["object"]?.object else { return }
         try replace(write, by: object)

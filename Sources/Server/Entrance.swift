@@ -35,7 +35,9 @@ final class Entrance {
         responder.cancelWhenClientIsGone()
         var user: String?
         var answer: Answer
-        if let path = mount.split(request.path) {
+        if let page = await api.page(request, client: client) {
+            answer = page
+        } else if let path = mount.split(request.path) {
             answer = await api.answer(request, path: path, client: client, user: &user)
         } else if request.path == "/metrics", method == "GET" {
             answer = metrics(request)

@@ -30,6 +30,7 @@ final class Node: Sendable {
     private let hookTable: HookTable
     private let scripts = Mutex<ScriptHost?>(nil)
     private let globalConfig = GlobalConfig()
+    private let presence = Presence()
     private let end = Waiter()
     /// What each worker serves with, from the start until it has drained.
     private let servers = Mutex<[Resident<WorkerServer>]>([])
@@ -79,6 +80,7 @@ final class Node: Sendable {
             let made = try await Migrator().run(database)
             if !made.isEmpty { Log.shared.info("migrated the database", ["migrations": .int(made.count)]) }
             try await self.defineSchemas(database)
+            try await self.defineApplication(database)
             let version = try await database.read("SELECT current_setting('server_version')").string(0, 0)
             return String(version.prefix { $0 != " " })
         }
@@ -101,6 +103,20 @@ final class Node: Sendable {
         } catch let error as ParseError { throw OptionFault("schema.definitions: \(error.message)") }
     }
 
+    /// Makes the classes of the application. What is there beside them stays.
+    private func defineApplication(_ database: Database) async throws {
+        let classes = cloud.code.classes
+        guard !classes.isEmpty else { return }
+        do {
+            var defined = try DefinedSchemas(.array(classes.map { .object($0.definition) }))
+            defined.keepsUnknownIndexes = true
+            let catalogue = Catalogue(
+                database: database, cache: schema, serverProtectedFields: options.serverProtectedFields,
+                allowsCustomObjectIds: options.allowCustomObjectId)
+            try await catalogue.apply(defined)
+        } catch let error as ParseError { throw OptionFault("the application's classes: \(error.message)") }
+    }
+
     /// Starts each worker's server, then listens.
     func start() async throws {
         for worker in workers {
@@ -113,6 +129,7 @@ final class Node: Sendable {
         }
         try await first?.run { try await $0.prepareNode() }
         // Now it can read and write, and nobody asks for anything yet.
+        try await first?.run { try await $0.begin() }
         if let host = ScriptHost(options, registry: cloud, background: NodeCaller(node: self)) {
             try await host.load()
             scripts.withLock { $0 = host }
@@ -238,8 +255,13 @@ final class Node: Sendable {
         if let mailer {
             accountOptions.mail.send = { mail, operation in try await mailer.send(Mail(mail), in: operation) }
         }
+        var storeOptions = options.storeOptions
+        for defined in cloud.code.classes {
+            storeOptions.findDefaults[defined.name] = defined.finds
+            storeOptions.readerFields[defined.name] = defined.readerFields
+        }
         let store = Store(
-            catalogue: catalogue, database: database, options: options.storeOptions, denylist: denylist,
+            catalogue: catalogue, database: database, options: storeOptions, denylist: denylist,
             hooks: Hooks(accountOptions.rules)
         ) { channel, payload in
             if channel == AccessChange.channel { viewers.forget(payload) }
@@ -247,7 +269,7 @@ final class Node: Sendable {
         return API(
             options: options, accounts: Accounts(store: store, options: accountOptions, cache: viewers), routes: routes,
             registry: cloud, hookTable: hookTable, globalConfig: globalConfig, mailer: mailer,
-            ownPages: ownPages)
+            ownPages: ownPages, presence: presence)
     }
 
     func makeDatabase(_ loop: Loop) -> Database {

@@ -87,7 +87,8 @@ final class OperationCaller: CloudCaller, @unchecked Sendable {
         info.address = outer.request.address
         info.language = outer.request.language
         let viewer = try await viewer(request)
-        let operation = try outer.nested(as: viewer, context: request.context, request: info)
+        let operation = try outer.nested(
+            as: viewer, context: request.context, request: info, asksCloudCode: request.asksHooks)
         guard operation.isInTransaction else { return try await api.serve(request, in: operation) }
         try await takeTurn()
         defer { endTurn() }
@@ -124,19 +125,20 @@ extension API {
     /// Serves a request of cloud code, past all that is about connections.
     func serve(_ request: CloudRequest, in operation: Operation) async throws -> CloudResponse {
         let method = request.method.uppercased()
-        guard let path = MountPath("").split(request.path), let match = routes.match(method, path),
-            match.route.body != .stream
-        else { throw ParseError(107, "There is no route \(method) /\(request.path) for cloud code.") }
-        var caller = Caller()
-        caller.key = operation.viewer.key
-        caller.sessionToken = operation.viewer.session?.token
-        caller.installationId = operation.viewer.installationId
-        caller.context = request.context
-        let inner = Request(
-            method: method, path: path, arguments: match.arguments,
-            parameters: method == "GET" ? request.body.members : [], body: request.body, caller: caller,
-            operation: operation)
         do {
+            if let answer = try await serveCloud(request, in: operation) { return answer }
+            guard let path = MountPath("").split(request.path), let match = routes.match(method, path),
+                match.route.body != .stream
+            else { throw ParseError(107, "There is no route \(method) /\(request.path) for cloud code.") }
+            var caller = Caller()
+            caller.key = operation.viewer.key
+            caller.sessionToken = operation.viewer.session?.token
+            caller.installationId = operation.viewer.installationId
+            caller.context = request.context
+            let inner = Request(
+                method: method, path: path, arguments: match.arguments,
+                parameters: method == "GET" ? request.body.members : [], body: request.body, caller: caller,
+                operation: operation)
             let answer = try await run(match.route, inner)
             guard let bytes = answer.bytes else { throw ParseError(108, "Cloud code cannot take a stream.") }
             return CloudResponse(

@@ -101,12 +101,14 @@ extension API {
         defer { caller.end(byItself: endsByItself) }
         if run.job.run > 1 { try await setStatus(job, [("status", "running")]) }
         let reporter = JobReporter(worker: worker, api: self, run: run)
-        let call = CloudCall(payload: job.payload, sessionToken: nil, caller: caller) { text in
+        var call = CloudCall(payload: job.payload, sessionToken: nil, caller: caller) { text in
             try await reporter.report(text)
         }
+        call.publicURL = options.publicURL
+        let asked = call
         let limit = handler.timeLimit ?? options.jobs.timeLimit
         do {
-            let answer = try await cloud.run(handler, call, atMost: limit)
+            let answer = try await cloud.run(handler, asked, atMost: limit)
             endsByItself = true
             return answer.body?.string
         } catch is CloudDispatch.TimeIsUp {

@@ -51,6 +51,7 @@ extension ServerOptions {
         accounts.usersArePrivate = enforcePrivateUsers
         accounts.lowercasesEmail = convertEmailToLowercase
         accounts.lowercasesUsername = convertUsernameToLowercase
+        accounts.logInIgnoresCase = caseInsensitiveLogIn
         accounts.useExtendsSessions = extendSessionOnUse
         if let pattern = passwordPolicy.validatorPattern {
             accounts.passwords.validator = { pattern.isFound(in: $0) }

@@ -44,6 +44,17 @@ final class WorkerServer {
         try await api.hookTable.reload(database)
     }
 
+    /// What the application does at each start.
+    func begin() async throws {
+        api.cloud.refresh()
+        let operation = api.store.operation(as: .master)
+        // Not within the transaction of whoever starts the first job.
+        if !api.cloud.code.jobs.isEmpty { try await api.prepare("_JobStatus", ParseJob.statusFields, operation) }
+        for handler in api.cloud.code.starts {
+            _ = try await api.cloud.call(handler, JSONObject(), in: api.store.operation(as: .master))
+        }
+    }
+
     /// Begins to build the indexes that are asked for. Called on one worker.
     func buildIndexes(_ configuration: DatabaseConfiguration) {
         let builder = IndexBuilder(loop: database.loop, configuration: configuration)

@@ -28,6 +28,9 @@ extension Store {
     public func find(
         _ query: Query, parameters: @autoclosure () -> JSONObject = JSONObject(), in operation: Operation
     ) async throws -> Found {
+        var query = query
+        applyDefaults(to: &query, isGet: false, operation)
+        let hooks = operation.hooks
         guard !hooks.ignoreFinds else { return try await findRows(query, in: operation) }
         try access(operation.viewer).checkReachable(query.className)
         let find = Find(query, parameters(), isGet: false, in: operation)
@@ -38,7 +41,7 @@ extension Store {
         } else {
             found = try await findRows(find.query, in: operation)
         }
-        guard hooks.listenAfterFinds, found.hasObjects else { return found }
+        guard found.hasObjects, hooks.listenBehind(found.classNames(query.className)) else { return found }
         found.objects = try await behind(find, try found.json())
         return found
     }
@@ -47,6 +50,9 @@ extension Store {
     public func get(
         _ query: Query, objectId: String, in operation: Operation
     ) async throws -> FoundObject {
+        var query = query
+        applyDefaults(to: &query, isGet: true, operation)
+        let hooks = operation.hooks
         guard !hooks.ignoreFinds else { return try await getRow(query, objectId: objectId, in: operation) }
         try access(operation.viewer).checkReachable(query.className)
         let find = Find(
@@ -55,7 +61,7 @@ extension Store {
         let json: JSON
         if find.query == query, find.objects == nil {
             let found = try await getRow(query, objectId: objectId, in: operation)
-            guard hooks.listenAfterFinds else { return found }
+            guard hooks.listenBehind(found.classNames(query.className)) else { return found }
             json = try found.json()
         } else {
             // A hook asks for something else than the one object: the first that is found.
@@ -70,6 +76,13 @@ extension Store {
         }
         guard case .object(let object)? = try await behind(find, [json]).first else { throw ParseError.objectNotFound }
         return FoundObject(object)
+    }
+
+    /// What the application says of finds of the class.
+    private func applyDefaults(to query: inout Query, isGet: Bool, _ operation: Operation) {
+        guard operation.asksCloudCode, let defaults = options.findDefaults[query.className] else { return }
+        let reader = operation.viewer.isAboveAccess ? nil : operation.viewer.userId
+        defaults.apply(to: &query, isGet: isGet, reader: reader)
     }
 
     /// Objects that a hook brings: for whoever the rights bind they are looked up, so that nobody sees more than he may.
@@ -91,7 +104,7 @@ extension Store {
         for depth in stride(from: objects.map(IncludedObjects.depth).max() ?? 0, to: 0, by: -1) {
             objects = try await included(in: objects, at: depth, find)
         }
-        for hook in hooks.afterFind(find.query.className) {
+        for hook in find.operation.hooks.afterFind(find.query.className) {
             find.objects = objects
             try await hook.run(find)
             objects = find.objects ?? objects
@@ -105,7 +118,7 @@ extension Store {
         for object in objects { IncludedObjects.collect(object, at: depth, into: &collected) }
         var shown: [String: [String: JSON]] = [:]
         for (className, byId) in collected.sorted(by: { $0.key < $1.key }) {
-            let listening = hooks.afterFind(className)
+            let listening = find.operation.hooks.afterFind(className)
             guard !listening.isEmpty else { continue }
             let ids = byId.keys.sorted()
             let inner = Find(

@@ -143,8 +143,10 @@ public struct Hooks: Sendable {
     var ignoreFinds: Bool { beforeFinds.isEmpty && afterFinds.isEmpty }
     func beforeFind(_ className: String) -> [FindHook] { beforeFinds[className] ?? [] }
     func afterFind(_ className: String) -> [FindHook] { afterFinds[className] ?? [] }
-    /// What is included may be of any class.
-    var listenAfterFinds: Bool { !afterFinds.isEmpty }
+    /// Something listens behind finds of one of these classes: what was found, and what was included.
+    func listenBehind(_ classNames: @autoclosure () -> Set<String>) -> Bool {
+        !afterFinds.isEmpty && classNames().contains { afterFinds[$0] != nil }
+    }
 
     public func of(_ event: SessionHook.Event) -> [SessionHook] { sessions.filter { $0.event == event } }
 }

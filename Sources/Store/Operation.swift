@@ -29,6 +29,8 @@ public final class Operation {
     public let request: RequestInfo
     /// The viewer's user as hooks are told it, once it has been read for them.
     public var user: JSONObject?
+    /// Whether an application's hooks are asked, and its defaults heeded.
+    public let asksCloudCode: Bool
     /// What hooks hand to one another: the client's `_context`, then whatever a hook makes of it.
     public var context: JSONObject
     public let depth: Int
@@ -40,8 +42,9 @@ public final class Operation {
 
     init(
         _ store: Store, as viewer: Viewer, request: RequestInfo, context: JSONObject, scope: TransactionScope?,
-        depth: Int, hashes: HashesAhead = HashesAhead()
+        depth: Int, hashes: HashesAhead = HashesAhead(), asksCloudCode: Bool = true
     ) {
+        self.asksCloudCode = asksCloudCode
         self.store = store
         self.viewer = viewer
         self.request = request
@@ -53,10 +56,13 @@ public final class Operation {
 
     public var isInTransaction: Bool { scope != nil }
 
+    var hooks: Hooks { asksCloudCode ? store.hooks : store.builtInHooks }
+
     /// One of several that a batch asks for, in the same transaction: what its hooks make of the context is its own.
     public func part() -> Operation {
         Operation(
-            store, as: viewer, request: request, context: context, scope: scope, depth: depth, hashes: hashes)
+            store, as: viewer, request: request, context: context, scope: scope, depth: depth, hashes: hashes,
+            asksCloudCode: asksCloudCode)
     }
 
     /// An operation that this one calls for, in the same transaction, by another viewer perhaps.
@@ -66,8 +72,9 @@ public final class Operation {
     ///   - viewer: in place of this operation's.
     ///   - context: what its hooks are handed, in place of this operation's.
     ///   - request: in place of this operation's.
+    ///   - asksCloudCode: false: past the application's own hooks.
     public func nested(
-        as viewer: Viewer? = nil, context: JSONObject? = nil, request: RequestInfo? = nil
+        as viewer: Viewer? = nil, context: JSONObject? = nil, request: RequestInfo? = nil, asksCloudCode: Bool? = nil
     ) throws(ParseError) -> Operation {
         guard depth < Operation.maximumDepth else {
             throw ParseError(
@@ -75,13 +82,15 @@ public final class Operation {
         }
         return Operation(
             store, as: viewer ?? self.viewer, request: request ?? self.request, context: context ?? self.context,
-            scope: scope, depth: depth + 1, hashes: hashes)
+            scope: scope, depth: depth + 1, hashes: hashes, asksCloudCode: asksCloudCode ?? self.asksCloudCode)
     }
 
     /// The same outside its transaction: for what goes on when that has ended.
     public func afterwards() -> Operation {
         guard scope != nil else { return self }
-        return Operation(store, as: viewer, request: request, context: context, scope: nil, depth: depth)
+        return Operation(
+            store, as: viewer, request: request, context: context, scope: nil, depth: depth,
+            asksCloudCode: asksCloudCode)
     }
 
     /// Runs `body`; when it throws, what it did is undone, and the transaction that this is a part of can go on.
@@ -104,7 +113,8 @@ public final class Operation {
             let new = TransactionScope(transaction, timeLimit: store.options.transactionTimeLimit)
             scope = new
             let operation = Operation(
-                store, as: viewer, request: request, context: context, scope: new, depth: depth, hashes: hashes)
+                store, as: viewer, request: request, context: context, scope: new, depth: depth, hashes: hashes,
+                asksCloudCode: asksCloudCode)
             let result = try await body(operation)
             context = operation.context
             return result

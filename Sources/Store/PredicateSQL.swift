@@ -52,7 +52,8 @@ struct PredicateSQL {
         case .allPrefixes(let prefixes): return allPrefixes(operand, prefixes)
         case .containedBy(let values): return containedBy(operand, values)
         case .regex(let pattern, let options): return Regex(pattern: pattern, options: options).condition(operand)
-        case .text(let search): return try TextSearchSQL(search).condition(operand)
+        case .text(let search):
+            return try TextSearchSQL(search, of: path.field, table.schema).condition(operand)
         case .inQuery(let query): return try inQuery(operand, query, of: table)
         case .notInQuery(let query): return try inQuery(operand, query, of: table).isNotTrue
         case .select(let query, let key): return try select(operand, query, key)

@@ -14,11 +14,17 @@ struct ReadSQL {
         let parameters: [Parameter]
         let columns: [ResultSet.Column]
         let relations: [(label: [UInt8], target: String)]
+        /// What tells where the next page begins; nil where nobody asks.
+        let cursor: PageCursor?
 
-        init(_ sql: SQL, columns: [ResultSet.Column] = [], relations: [(label: [UInt8], target: String)] = []) {
+        init(
+            _ sql: SQL, columns: [ResultSet.Column] = [], relations: [(label: [UInt8], target: String)] = [],
+            cursor: PageCursor? = nil
+        ) {
             (statement, parameters) = sql.rendered()
             self.columns = columns
             self.relations = relations
+            self.cursor = cursor
         }
     }
 
@@ -39,16 +45,26 @@ struct ReadSQL {
             columns.append(
                 ResultSet.Column(name: "score", type: .number, index: ResultSet.firstColumn + columns.count))
         }
-        var sql: SQL = "SELECT \(expressions) FROM \(table.source)\(try conditions(query.predicate, on: table, rows))"
+        var cursor: PageCursor?
+        var behind = Condition.always
+        if let text = query.cursor {
+            let made = try PageCursor(query, on: table)
+            behind = try made.condition(text)
+            expressions += made.expressions
+            cursor = made
+        }
+        var sql: SQL =
+            "SELECT \(expressions) FROM \(table.source)\(try conditions(query.predicate, on: table, rows, behind))"
         // One object needs no order.
-        if !query.predicate.asksForOneId {
+        if cursor != nil || !query.predicate.asksForOneId {
             sql += try OrderSQL().clause(
                 query.order, on: table,
                 relevance: { () throws(ParseError) in try relevance(query.predicate, of: table) },
                 near: { () throws(ParseError) in nearest(query.predicate, of: table) })
         }
-        sql += Page(limit: limit, skip: query.skip).sql
-        return Plan(sql, columns: columns, relations: relations(table.schema))
+        // One more tells whether there is a next page.
+        sql += Page(limit: cursor == nil ? limit : limit.map { $0 + 1 }, skip: query.skip).sql
+        return Plan(sql, columns: columns, relations: relations(table.schema), cursor: cursor)
     }
 
     /// One object by its id, or several.
@@ -126,6 +142,11 @@ struct ReadSQL {
             }
             columns.append(ResultSet.Column(column, index: ResultSet.firstColumn + columns.count))
         }
+        for field in readerFields(of: table.schema) where selection.shows(field.name) {
+            sql += ", \(number(field, of: table))"
+            columns.append(
+                ResultSet.Column(name: field.name, type: .number, index: ResultSet.firstColumn + columns.count))
+        }
         if access.viewer.key == .maintenance, table.schema.name == "_User" {
             for (name, type) in DefaultFields.hiddenUserFields {
                 columns.append(
@@ -134,6 +155,29 @@ struct ReadSQL {
             }
         }
         return (columns, sql)
+    }
+
+    // MARK: what is the reader's own
+
+    private func readerFields(of schema: ClassSchema) -> [ReaderField] {
+        guard let fields = options.readerFields[schema.name], access.viewer.userId != nil else { return [] }
+        return fields.filter { field in
+            let numbers = self.schema[field.className]
+            return [field.reader, field.object, field.number].allSatisfy { numbers?.fields[$0] != nil }
+                && field.total.map { schema.fields[$0] != nil } ?? true
+                && field.roles.contains(where: access.viewer.roles.contains)
+        }
+    }
+
+    private func number(_ field: ReaderField, of table: TableReference) -> SQL {
+        let alias = aliases.next()
+        let number: SQL = """
+            coalesce((SELECT \(alias).\(name: field.number) FROM \(name: field.className) \(alias) \
+            WHERE \(alias).\(name: field.reader) = \(SQL.text(access.viewer.userId ?? "")) \
+            AND \(alias).\(name: field.object) = \(table.column("objectId")) LIMIT 1), 0)
+            """
+        guard let total = field.total else { return number }
+        return "greatest(coalesce(\(table.column(total)), 0) - \(number), 0)"
     }
 
     private func relations(_ schema: ClassSchema) -> [(label: [UInt8], target: String)] {
@@ -162,7 +206,7 @@ struct ReadSQL {
             return nil
         case .field(let path, .text(let search)):
             guard case .column(let column, .string) = Operand(path, of: table) else { return nil }
-            return try TextSearchSQL(search).score(column)
+            return try TextSearchSQL(search, of: path.field, table.schema).score(column)
         default: return nil
         }
     }

@@ -9,6 +9,13 @@ public struct Found {
     var objects: [JSON]?
     public let count: Int?
     let fileURLPrefix: String
+    /// Where the next page begins, where that was asked for.
+    var cursor: Cursor?
+
+    enum Cursor {
+        case next(String)
+        case end
+    }
 
     init(resultSet: ResultSet?, count: Int?, fileURLPrefix: String) {
         self.resultSet = resultSet
@@ -27,6 +34,9 @@ public struct Found {
     /// Not a count alone.
     var hasObjects: Bool { resultSet != nil || objects != nil }
 
+    /// The classes of the objects and of all that was included.
+    func classNames(_ asked: String) -> Set<String> { resultSet?.classNames ?? [asked] }
+
     /// The objects as the answer tells them.
     public func json() throws -> [JSON] {
         if let objects { return objects }
@@ -35,13 +45,18 @@ public struct Found {
         return try JSONParser.parse(out.bytes).array ?? []
     }
 
-    /// `{"results":[…],"count":n}`
+    /// `{"results":[…],"count":n,"cursor":"…"}`
     public func write(to out: inout JSONWriter) {
         out.raw("{\"results\":")
         if let objects { out.json(.array(objects)) } else { writeResults(to: &out) }
         if let count {
             out.raw(",\"count\":")
             out.number(Double(count))
+        }
+        switch cursor {
+        case .next(let text): out.member("cursor", .string(text))
+        case .end: out.member("cursor", .null)
+        case nil: break
         }
         out.raw("}")
     }
@@ -72,6 +87,11 @@ public struct FoundObject {
     init(set: ResultSet, row: Int, fileURLPrefix: String) { source = .row(set, row, fileURLPrefix: fileURLPrefix) }
 
     init(_ object: JSONObject) { source = .json(object) }
+
+    func classNames(_ asked: String) -> Set<String> {
+        if case .row(let set, _, _) = source { return set.classNames }
+        return [asked]
+    }
 
     public var objectId: String {
         switch source {
@@ -122,8 +142,11 @@ extension Store {
             showsClassName = true
         }
         let limit = limit(query.limit)
+        var cursor: Found.Cursor? = query.cursor == nil ? nil : .end
         let nothing = { (count: Int?) in
-            Found(resultSet: nil, count: count, fileURLPrefix: self.options.fileURLPrefix)
+            var found = Found(resultSet: nil, count: count, fileURLPrefix: self.options.fileURLPrefix)
+            found.cursor = cursor
+            return found
         }
         guard let table = schema[query.className] else {
             try checkMayAsk(query.className, viewer)
@@ -145,6 +168,11 @@ extension Store {
             let plan = try ReadSQL(schema: schema, access: access, options: options).find(
                 table, query, selection: selection.fields, rows: rows, limit: limit)
             let found = try await run(plan, className: table.name, operation)
+            if let pages = plan.cursor, found.rows.count > limit {
+                found.shown = limit
+                cursor = .next(
+                    pages.text(found.rows, limit - 1, from: ResultSet.firstColumn + plan.columns.count))
+            }
             try await Inclusion(schema: schema, access: access, options: options)
                 .include(selection.tree, selection.fields, in: found, operation)
             found.showsClassName = showsClassName
@@ -157,7 +185,9 @@ extension Store {
                 table, query.predicate, rows: rows)
             count = Int(try await operation.read(plan.statement, plan.parameters).int(0, 0))
         }
-        return Found(resultSet: set, count: count, fileURLPrefix: options.fileURLPrefix)
+        var found = Found(resultSet: set, count: count, fileURLPrefix: options.fileURLPrefix)
+        found.cursor = cursor
+        return found
     }
 
     /// Gets one object by the rights of the operation's viewer, past all hooks: what the server itself looks up.
@@ -224,6 +254,9 @@ extension Store {
         tree.all = query.includeAll || tree.all
         var fields = FieldSelection(
             keys: query.keys?.map { [$0.field] + $0.rest }, excluded: query.excludeKeys.map { [$0.field] + $0.rest })
+        for path in query.narrowed {
+            fields.nested[path.field, default: FieldSelection(keys: [])].keys?.insert(path.rest[0])
+        }
         if tree.all, fields.keys != nil {
             // What is included is shown, whatever the keys say.
             fields.keys?.formUnion(table.columns.filter { $0.field.type.canHoldPointers }.map(\.name))

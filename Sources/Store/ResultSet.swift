@@ -52,7 +52,12 @@ final class ResultSet {
         self.rows = rows
     }
 
-    var count: Int { rows.count }
+    /// How many of the rows are objects of the answer; nil: all. One more was read to know whether there are others.
+    var shown: Int?
+    var count: Int { shown.map { min($0, rows.count) } ?? rows.count }
+
+    /// Its own class, and those of all that was included.
+    var classNames: Set<String> { included.values.reduce(into: [className]) { $0.formUnion($1.classNames) } }
 
     func objectId(_ row: Int) -> String { rows.string(row, first) }
 
@@ -72,6 +77,12 @@ final class ResultSet {
 final class Included {
     var objects: [String: ResultSet] = [:]
     var within: [String: Included] = [:]
+
+    var classNames: Set<String> {
+        var names = objects.values.reduce(into: Set<String>()) { $0.formUnion($1.classNames) }
+        for inner in within.values { names.formUnion(inner.classNames) }
+        return names
+    }
 
     func find(_ pointer: Pointer) -> (ResultSet, Int)? {
         guard let set = objects[pointer.className], let row = set.rowsById[pointer.objectId] else { return nil }

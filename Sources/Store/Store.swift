@@ -15,6 +15,8 @@ public final class Store {
     public let denylist: KeywordDenylist
     /// What listens to writes. Replaced whole; a write under way goes on with those that it began with.
     public var hooks: Hooks
+    /// Those of them that are the server's own: an application may ask that its own be left out.
+    public var builtInHooks: Hooks
     /// Called on this node for what all nodes are told, once it stands: other nodes hear it from PostgreSQL.
     let onNotice: (_ channel: String, _ payload: String) -> Void
 
@@ -27,6 +29,7 @@ public final class Store {
         self.options = options
         self.denylist = denylist
         self.hooks = hooks
+        builtInHooks = hooks
         self.onNotice = onNotice
     }
 

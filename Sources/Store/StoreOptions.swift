@@ -1,3 +1,5 @@
+import Wire
+
 /// What the configuration says of objects and queries.
 public struct StoreOptions: Sendable {
     /// How many objects a find answers that names no limit.
@@ -22,6 +24,11 @@ public struct StoreOptions: Sendable {
     public var transactionTimeLimit = 60.0
     /// What stands before a file's name in its URL: `https://…/files/APPID/`.
     public var fileURLPrefix = ""
+
+    /// By class.
+    public var findDefaults: [String: FindDefaults] = [:]
+    /// By class.
+    public var readerFields: [String: [ReaderField]] = [:]
 
     public init() {}
 }

@@ -7,7 +7,8 @@ extension PredicateSQL {
         try access.checkReachable(object.className)
         guard let owner = schema[object.className] else { return .never }
         guard case .relation(let target)? = owner.fields[key]?.type, target == table.schema.name else { return .never }
-        if access.protectedFields(of: owner).any.contains(key) {
+        let isOwn = owner.name == "_User" && object.objectId == access.viewer.userId
+        if !isOwn, access.protectedFields(of: owner).any.contains(key) {
             throw ParseError(119, access.refusal("This user is not allowed to query \(key) on class \(owner.name)"))
         }
         // Empty unless the viewer may get the owner.

@@ -28,10 +28,15 @@ extension Store {
         _ kind: Write.Kind, _ className: String, _ objectId: String?, _ body: JSONObject, in operation: Operation
     ) async throws -> Written {
         let intent = try await intent(kind, className, objectId, body, in: operation)
-        guard hooks[className]?.needs(kind).contains(.transaction) == true else {
+        guard operation.hooks[className]?.needs(kind).contains(.transaction) == true else {
             return try await stages(intent.write(in: operation))
         }
         return try await operation.inTransaction { try await stages(intent.write(in: $0)) }
+    }
+
+    /// Whether a hook asks that each write of a class, or its deletion, be a transaction.
+    public func needsTransaction(_ className: String, _ kind: Write.Kind) -> Bool {
+        hooks[className]?.needs(kind).contains(.transaction) == true
     }
 
     /// What a rule of the server writes in the course of another write: by no one's rights, and no hook is asked.
@@ -43,7 +48,9 @@ extension Store {
 
     private func stages(_ write: Write) async throws -> Written {
         var rights = try await authorise(write)
-        guard let hooks = hooks[write.className] else { return try await finish(write, rights, hooks: nil) }
+        guard let hooks = write.operation.hooks[write.className] else {
+            return try await finish(write, rights, hooks: nil)
+        }
         write.needsResult = hooks.needs(write.kind).contains(.result)
         if write.kind != .create, hooks.needs(write.kind).contains(.original) { _ = try await write.readOriginal() }
         let asked = write.kind

@@ -140,6 +140,44 @@ struct WriteSQL {
         return Rendered(with(delete, joinsOfDeleted))
     }
 
+    /// Changes all objects that a condition holds for; answers how many.
+    func updateAll(
+        _ target: TableReference, _ changes: [Update.Change], _ readers: Store.ReaderChange, where condition: Condition
+    ) throws(ParseError) -> SQL {
+        var assignments: [SQL] = ["\"updatedAt\" = \(WriteSQL.now)"]
+        var answered: [Answered] = []
+        for (field, changes) in grouped(changes) {
+            guard let type = table.fields[field]?.type, type.sqlType != nil else { continue }
+            if let value = try assignment(of: changes, to: .existing(target.column(field)), type, &answered) {
+                assignments.append("\(name: field) = \(value)")
+            }
+        }
+        if !readers.allowed.isEmpty || !readers.forbidden.isEmpty {
+            let column = target.column("_rperm")
+            let gone = SQL.texts(readers.allowed + readers.forbidden)
+            // Nobody's ACL stands for everybody, who stays.
+            assignments.append(
+                """
+                "_rperm" = CASE WHEN \(column) IS NOT NULL THEN \
+                ARRAY(SELECT r FROM unnest(\(column)) AS r WHERE r <> ALL (\(gone))) || \(SQL.texts(readers.allowed)) END
+                """)
+        }
+        return """
+            WITH w AS (UPDATE \(target.source) SET \(assignments)\(Condition.clause([condition])) RETURNING 1) \
+            SELECT count(*) FROM w
+            """
+    }
+
+    /// Deletes all objects that a condition holds for; answers how many.
+    func deleteAll(where condition: Condition) -> SQL {
+        let target = access.table(table, "t")
+        var sql: SQL =
+            "WITH w AS (DELETE FROM \(target.source)\(Condition.clause([condition])) RETURNING t.\"objectId\")"
+        for (index, effect) in joinsOfDeleted.enumerated() { sql += ", e\(number: index) AS (\(effect))" }
+        sql += " SELECT count(*) FROM w"
+        return sql
+    }
+
     /// Deletes the next `count` objects of the class, whichever they are, or those whose date is past; answers their ids.
     func purge(_ count: Int, past date: (field: String, end: Timestamp)? = nil) -> Rendered {
         let target = access.table(table, "t")

@@ -125,6 +125,11 @@ public struct Query: Sendable {
     public var redirectClassNameForKey: String?
     public var explain: Bool
     public var hint: String?
+    /// Where the page begins: what the answer to the page before said; empty for the first page, whose answer is to say
+    /// where the next one begins. nil: nothing is said of that.
+    public var cursor: String?
+    /// Paths into included objects, of which these alone are to come.
+    public var narrowed: [FieldPath] = []
     /// What the `where` cost, as it was written.
     public var complexity = Complexity()
     /// Fields compared with a `$relativeTime`, which stands as a Date in the predicate: fields of another type than
@@ -145,6 +150,7 @@ public struct Query: Sendable {
         redirectClassNameForKey = nil
         explain = false
         hint = nil
+        cursor = nil
     }
 }
 
@@ -155,6 +161,7 @@ extension Query: Equatable {
             && one.skip == other.skip && one.limit == other.limit && one.count == other.count
             && one.keys == other.keys && one.excludeKeys == other.excludeKeys && one.include == other.include
             && one.includeAll == other.includeAll && one.redirectClassNameForKey == other.redirectClassNameForKey
-            && one.explain == other.explain && one.hint == other.hint
+            && one.explain == other.explain && one.hint == other.hint && one.cursor == other.cursor
+            && one.narrowed == other.narrowed
     }
 }

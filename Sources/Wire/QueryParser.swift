@@ -29,12 +29,16 @@ extension Query {
                 query.redirectClassNameForKey = value.isTruthy ? QueryParser.text(value) : nil
             case "explain": query.explain = value.isTruthy
             case "hint": query.hint = value.isTruthy ? QueryParser.text(value) : nil
+            case "cursor":
+                guard case .string(let text) = value else { throw .query("cursor must be a text") }
+                query.cursor = text
             case "comment": break
             case _ where paths.take(key, value): break
             default:
                 throw .query("Invalid parameter for query: \(ParseError.clipped(key))")
             }
         }
+        guard query.cursor == nil || query.skip == 0 else { throw .query("cursor and skip exclude each other") }
         try paths.write(to: &query)
         return query
     }

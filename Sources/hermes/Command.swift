@@ -1,5 +1,7 @@
 import Browse
+import Forum
 import Glibc
+import Hermes
 import JavaScript
 import Options
 import Server
@@ -111,13 +113,10 @@ struct Command {
         case .jobs: print(try await jobs.run(try arguments.options()), terminator: "")
         case .mail: print(try await mail.run(try arguments.options()), terminator: "")
         case .serve:
-            var options = try arguments.options()
-            try Keys.complete(&options)
-            if !options.notEffective.isEmpty {
-                let names = options.notEffective.joined(separator: ", ")
-                Console.complain("hermes: warning: not effective in this version: \(names)\n")
+            switch try arguments.options().app {
+            case .none: try await Hermes().run(arguments)
+            case .forum: try await Forum.application().run(arguments)
             }
-            try await Service.run(options)
         }
     }
 

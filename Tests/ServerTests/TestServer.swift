@@ -21,8 +21,8 @@ struct TestServer {
     /// The client of the first node.
     var client: Client { clients[0] }
 
-    static let appId = "test"
-    static let masterKey = "the master key of the tests"
+    static let appId = HermesProcess.appId
+    static let masterKey = HermesProcess.masterKey
 
     /// Object by object what the table of a class holds, asked with the master key.
     func all(_ className: String) async throws -> [JSONObject] {
@@ -86,8 +86,6 @@ func withServer(
     withExtendedLifetime(database) {}
     if let failure { throw failure }
 }
-
-func removeFolder(_ path: String) { try? FileManager.default.removeItem(atPath: path) }
 
 /// Its connections carry its name, `node0`, `node1`…, in pg_stat_activity.
 private func makeNode(

@@ -3,31 +3,34 @@ import Foundation
 import Glibc
 import Postgres
 import Synchronization
-import TestSupport
 import Wire
 
 /// `hermes serve` as a program of its own, the one that was built beside these tests.
-final class HermesProcess: Sendable {
-    /// Where it listens, once `waitUntilReady` has returned.
-    var port: Int { boundPort.withLock { $0 } }
-    private let boundPort = Mutex(0)
-    let child: ChildProcess
-    /// What it printed goes here.
-    let log: String
+public final class HermesProcess: Sendable {
+    public static let appId = "test"
+    public static let masterKey = "the master key of the tests"
 
-    struct Failure: Error, CustomStringConvertible {
-        let description: String
+    /// Where it listens, once `waitUntilReady` has returned.
+    public var port: Int { boundPort.withLock { $0 } }
+    private let boundPort = Mutex(0)
+    public let child: ChildProcess
+    /// What it printed goes here.
+    public let log: String
+
+    public struct Failure: Error, CustomStringConvertible {
+        public let description: String
+        public init(description: String) { self.description = description }
     }
 
     /// A new, empty folder that the cluster's own user may enter; remove it with `removeFolder`.
-    static func makeFolder(_ name: String) -> String {
+    public static func makeFolder(_ name: String) -> String {
         let path = FileManager.default.temporaryDirectory.path + "/hermes-\(name)-\(getpid())"
         removeFolder(path)
         mkdir(path, 0o755)
         return path
     }
 
-    static var program: String {
+    public static var program: String {
         let tests = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
         return (tests as NSString).deletingLastPathComponent + "/hermes"
     }
@@ -39,14 +42,14 @@ final class HermesProcess: Sendable {
     ///   - conninfo: The database to use instead of a private cluster.
     ///   - options: Over those that all tests have.
     ///   - variables: Over the environment of the tests.
-    init(
+    public init(
         folder: String, name: String = "server", conninfo: String? = nil, options: [(String, JSON)] = [],
         variables: [String: String] = [:]
     ) throws {
         log = "\(folder)/\(name).log"
         // Port 0: the system gives one that is free, and the banner tells it.
         var configuration = JSONObject([
-            ("appId", .string(TestServer.appId)), ("masterKey", .string(TestServer.masterKey)), ("port", 0),
+            ("appId", .string(HermesProcess.appId)), ("masterKey", .string(HermesProcess.masterKey)), ("port", 0),
         ])
         for (name, value) in options { configuration[name] = value }
         let file = "\(folder)/\(name).json"
@@ -65,7 +68,7 @@ final class HermesProcess: Sendable {
     }
 
     /// Waits until it says that it serves.
-    func waitUntilReady(_ loop: Loop) async throws {
+    public func waitUntilReady(_ loop: Loop) async throws {
         for _ in 0..<6000 {
             if let match = printed.firstMatch(of: /listening on .* port ([0-9]+)\n/), let port = Int(match.1) {
                 boundPort.withLock { $0 = port }
@@ -77,22 +80,22 @@ final class HermesProcess: Sendable {
         throw Failure(description: "hermes did not get ready: \(printed)")
     }
 
-    var printed: String { (try? String(contentsOfFile: log, encoding: .utf8)) ?? "" }
+    public var printed: String { (try? String(contentsOfFile: log, encoding: .utf8)) ?? "" }
 
     /// The exit code, once it has ended; nil after `seconds`.
-    func exit(within seconds: Double) async throws -> Int32? {
+    public func exit(within seconds: Double) async throws -> Int32? {
         try await blocking { [child] in child.wait(seconds: seconds) }
     }
 
     /// Resident memory in bytes.
-    var residentMemory: Int {
+    public var residentMemory: Int {
         let fields = (try? String(contentsOfFile: "/proc/\(child.processID)/statm", encoding: .utf8)) ?? ""
         let pages = fields.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
         return pages * Int(sysconf(Int32(_SC_PAGESIZE)))
     }
 
     /// The postmaster of the private cluster under `folder`; nil where none runs.
-    static func postmaster(_ folder: String) -> pid_t? {
+    public static func postmaster(_ folder: String) -> pid_t? {
         let file = try? String(contentsOfFile: "\(folder)/data/postgres/postmaster.pid", encoding: .utf8)
         guard let line = file?.split(separator: "\n").first, let process = pid_t(line) else { return nil }
         return kill(process, 0) == 0 ? process : nil
@@ -100,7 +103,7 @@ final class HermesProcess: Sendable {
 }
 
 /// Runs `body` on a worker of its own.
-func onWorker(_ body: @Sendable (Loop) async throws -> Void) async throws {
+public func onWorker(_ body: @Sendable (Loop) async throws -> Void) async throws {
     SignalSource.ignoreBrokenPipes()
     let worker = Worker(name: "client")
     var failure: (any Error)?
@@ -108,3 +111,5 @@ func onWorker(_ body: @Sendable (Loop) async throws -> Void) async throws {
     await worker.stop()
     if let failure { throw failure }
 }
+
+public func removeFolder(_ path: String) { try? FileManager.default.removeItem(atPath: path) }

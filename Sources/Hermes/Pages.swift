@@ -1,0 +1,119 @@
+internal import Cloud
+internal import Store
+internal import Wire
+
+/// A browser asks for a page. There is no session: whoever keeps one in a cookie reads it from ``cookies``, and asks with
+/// ``Database/asSession(_:)``.
+public final class PageRequest: Request {
+    /// What it was called with.
+    public let details: RequestDetails
+
+    init(_ call: CloudCall, name: String) { details = RequestDetails(call, name: name) }
+
+    /// `GET` or `POST`.
+    public var method: String { details.call.payload["method"]?.string ?? "" }
+    /// As it was asked for, without the query.
+    public var path: String { details.call.payload["path"]?.string ?? "" }
+    /// What stands in the path for its `:name`s, decoded.
+    public var arguments: [String: String] { texts("arguments") }
+    /// The query, decoded; of a name that comes twice the first.
+    public var query: [String: String] { texts("query") }
+    /// The form of a POST.
+    public var form: [String: String] { texts("form") }
+    public var cookies: [String: String] { texts("cookies") }
+
+    private func texts(_ name: String) -> [String: String] {
+        let members = details.call.payload[name]?.object?.members ?? []
+        return Dictionary(members.map { ($0.key, $0.value.string ?? "") }, uniquingKeysWith: { first, _ in first })
+    }
+}
+
+/// What a browser gets.
+public struct Page: Sendable {
+    /// HTTP's.
+    public var status = 200
+    /// Beside those that every page has: `X-Content-Type-Options: nosniff`, `X-Frame-Options: DENY`,
+    /// `Referrer-Policy: same-origin`, `Cache-Control: private, no-cache`; one of these names takes its place.
+    public var headers: [(name: String, value: String)] = []
+    public var body: String
+
+    /// A text of a type: `text/css; charset=utf-8`.
+    public init(_ body: String, type: String, status: Int = 200) {
+        self.body = body
+        self.status = status
+        headers = [("Content-Type", type)]
+    }
+
+    /// A page that loads nothing from anywhere, and runs no script.
+    ///
+    /// - Parameters:
+    ///   - html: the whole page. What comes from people must be escaped: ``Swift/String/escapedForHTML``.
+    ///   - style: what stands in its `<style>`, to the letter; no other style counts.
+    public static func html(_ html: String, style: String = "", status: Int = 200) -> Page {
+        var page = Page(html, type: "text/html; charset=utf-8", status: status)
+        let allowed = style.isEmpty ? "'none'" : "'sha256-\(Base64.encode(Page.sha256(style)))'"
+        page.headers.append(
+            (
+                "Content-Security-Policy",
+                "default-src 'none'; style-src \(allowed); form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+            ))
+        return page
+    }
+
+    /// Sends the browser elsewhere, with a GET.
+    public static func redirect(to url: String) -> Page {
+        var page = Page("See Other\n", type: "text/plain; charset=utf-8", status: 303)
+        page.headers.append(("Location", url))
+        return page
+    }
+
+    private static func sha256(_ text: String) -> [UInt8] {
+        let digits = Array(Digest.sha256(text).utf8).map { $0 < 58 ? $0 - 48 : $0 - 87 }
+        return stride(from: 0, to: digits.count, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
+    }
+}
+
+extension String {
+    /// As text within HTML, and within quotes in a tag.
+    public var escapedForHTML: String {
+        var out = ""
+        out.reserveCapacity(utf8.count)
+        for character in unicodeScalars {
+            switch character {
+            case "&": out += "&amp;"
+            case "<": out += "&lt;"
+            case ">": out += "&gt;"
+            case "\"": out += "&quot;"
+            case "'": out += "&#39;"
+            default: out.unicodeScalars.append(character)
+            }
+        }
+        return out
+    }
+}
+
+extension Hermes {
+    /// A page for browsers: `/tema/:id`, outside of the API's path. The first page whose path fits is answered.
+    ///
+    /// - Parameters:
+    ///   - method: `GET` (which serves HEAD too) or `POST`.
+    ///   - path: a segment after a colon stands for any one: ``PageRequest/arguments``.
+    ///   - timeLimit: how long it may take; nil: as the option `cloudTimeLimit` says, 10 s.
+    ///   - body: answers the page. A ``ParseError`` that it throws is answered as plain text, with its status.
+    public func page(
+        _ method: String, _ path: String, timeLimit: Duration? = nil,
+        _ body: @escaping @Sendable (PageRequest) async throws -> Page
+    ) {
+        let name = "page \(method) \(path)"
+        var handler = CloudHandler(name, timeLimit: timeLimit) { call in
+            let page = try await body(PageRequest(call, name: name))
+            var answer = CloudAnswer(.string(page.body))
+            answer.status = page.status
+            answer.headers = page.headers
+            return answer
+        }
+        handler.needsUser = false
+        let made = CloudPage(method, path, handler: handler)
+        register { $0.pages.append(made) }
+    }
+}
