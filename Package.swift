@@ -51,6 +51,7 @@ let package = Package(
         .target(
             name: "CJavaScriptCore", path: "Sources/CJavaScriptCore", linkerSettings: [.linkedLibrary("dl")]),
         .target(name: "CRuntimeScripts", path: "Sources/CRuntimeScripts"),
+        .target(name: "CForumFiles", path: "Sources/CForumFiles"),
 
         // Rooms
         room("Dates", []),
@@ -80,7 +81,9 @@ let package = Package(
             ]),
         room("Hermes", ["Core", "HTTP", "Wire", "Options", "Store", "Cloud", "Jobs", "Server"]),
         // Applications, written as any user of Hermes would
-        room("Forum", ["Hermes"]),
+        .target(
+            name: "Forum", dependencies: ["Hermes", "CForumFiles"], path: "Sources/Forum", exclude: ["Web/Files"],
+            swiftSettings: rules),
         .executableTarget(
             name: "hermes",
             dependencies: [

@@ -29,6 +29,8 @@ public struct CloudCall: Sendable {
     public var languages: String?
     /// Under which clients reach the API: `https://example.com/parse`.
     public var publicURL = ""
+    /// What clients send as `X-Parse-Application-Id`.
+    public var appId = ""
     /// The way back: what the code reads and writes.
     public let caller: any CloudCaller
     /// Of a job: keeps a line about how far it is.

@@ -35,6 +35,8 @@ public struct CloudCode: Sendable {
     /// Run at each start of a node, before it listens, with the master's rights.
     public var starts: [CloudHandler] = []
     public var pages: [CloudPage] = []
+    /// The cookie in which browsers keep the session that pages are asked with.
+    public var sessionCookie: String?
     /// Says which language somebody reads: told `user`, answers a text or nothing.
     public var language: CloudHandler?
     /// Requests with a session leave word of it, for whoever asks who is there.

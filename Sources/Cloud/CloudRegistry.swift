@@ -40,6 +40,7 @@ extension CloudCode {
             merged.classes += part.classes
             merged.starts += part.starts
             merged.pages += part.pages
+            merged.sessionCookie = merged.sessionCookie ?? part.sessionCookie
             merged.language = merged.language ?? part.language
             merged.notesPresence = merged.notesPresence || part.notesPresence
             for (name, job) in part.jobs where merged.jobs[name] == nil {

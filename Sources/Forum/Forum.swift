@@ -35,6 +35,7 @@ public enum Forum {
         app.groups()
         app.reading()
         app.jobs()
+        app.web()
         return app
     }
 }

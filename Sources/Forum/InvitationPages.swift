@@ -142,13 +142,17 @@ private struct InvitationPage {
                     "Para ser amigo de \(sender.escapedForHTML) regístrate en el foro con esta dirección de correo y abre "
                         + "otra vez el enlace. La invitación te espera.",
                     "To be friends with \(sender.escapedForHTML), sign up in the forum with this email address and open the "
-                        + "link again. The invitation waits for you.") + "</p>"
+                        + "link again. The invitation waits for you.") + "</p><p><a href=\"/registro?a=\(comeBack)\">"
+                + language.choose("Registrarse", "Sign up") + "</a></p>"
         case .unknown:
             return "<p>"
                 + language.choose(
                     "Comprueba que el enlace está entero.", "Check that the link is complete.") + "</p>"
         }
     }
+
+    /// Where the forum leads who has signed up.
+    private var comeBack: String { "/invitacion?token=\(token)".inURL }
 
     private var html: String {
         """

@@ -44,6 +44,9 @@ extension Database {
         return LoggedIn(user: Record(className: Fields.className, known: answer), sessionToken: token)
     }
 
+    /// Ends the session whose rights these are.
+    public func logOut() async throws { try await send("POST", ["logout"]) }
+
     /// Has a mail sent with which a forgotten password can be set anew.
     public func requestPasswordReset(email: String) async throws {
         try await send("POST", ["requestPasswordReset"], JSONObject([("email", .string(email))]))

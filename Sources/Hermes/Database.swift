@@ -118,7 +118,7 @@ private struct OpenTransaction: Sendable {
 
 extension String {
     /// As a segment of a path.
-    fileprivate var percentEncoded: String {
+    var percentEncoded: String {
         let plain: (UInt8) -> Bool = { byte in
             switch byte {
             case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),

@@ -2,8 +2,7 @@ internal import Cloud
 internal import Store
 internal import Wire
 
-/// A browser asks for a page. There is no session: whoever keeps one in a cookie reads it from ``cookies``, and asks with
-/// ``Database/asSession(_:)``.
+/// A browser asks for a page. There is no session, but where a cookie holds it: ``Hermes/sessionCookie(_:)``.
 public final class PageRequest: Request {
     /// What it was called with.
     public let details: RequestDetails
@@ -44,19 +43,21 @@ public struct Page: Sendable {
         headers = [("Content-Type", type)]
     }
 
-    /// A page that loads nothing from anywhere, and runs no script.
+    /// A page that loads nothing from anywhere, and runs no script, unless the site's own.
     ///
     /// - Parameters:
     ///   - html: the whole page. What comes from people must be escaped: ``Swift/String/escapedForHTML``.
-    ///   - style: what stands in its `<style>`, to the letter; no other style counts.
-    public static func html(_ html: String, style: String = "", status: Int = 200) -> Page {
+    ///   - style: what stands in its `<style>`, to the letter; no other style within the page counts.
+    ///   - ownFiles: scripts, styles and pictures that the site itself serves may be loaded (``Hermes/file(_:_:type:)``), and
+    ///     scripts may ask the site. What stands within the page is no script even so.
+    public static func html(_ html: String, style: String = "", ownFiles: Bool = false, status: Int = 200) -> Page {
         var page = Page(html, type: "text/html; charset=utf-8", status: status)
-        let allowed = style.isEmpty ? "'none'" : "'sha256-\(Base64.encode(Page.sha256(style)))'"
-        page.headers.append(
-            (
-                "Content-Security-Policy",
-                "default-src 'none'; style-src \(allowed); form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
-            ))
+        var styles = ownFiles ? ["'self'"] : []
+        if !style.isEmpty { styles.append("'sha256-\(Base64.encode(Page.sha256(style)))'") }
+        var rules = ["default-src 'none'", "style-src \(styles.isEmpty ? "'none'" : styles.joined(separator: " "))"]
+        if ownFiles { rules += ["script-src 'self'", "img-src 'self'", "connect-src 'self'"] }
+        rules += ["form-action 'self'", "base-uri 'none'", "frame-ancestors 'none'"]
+        page.headers.append(("Content-Security-Policy", rules.joined(separator: "; ")))
         return page
     }
 
@@ -93,6 +94,33 @@ extension String {
 }
 
 extension Hermes {
+    /// The cookie that holds the token of a browser's session: pages are then asked with that session, as a client's request
+    /// is, and ``Request/user``, ``Request/roles`` and ``Request/asCaller`` are its user's. A session that has ended counts
+    /// as none. The pages themselves set the cookie (make it `HttpOnly; SameSite=Lax`), and take no POST for granted that
+    /// another site may have caused.
+    public func sessionCookie(_ name: String) { register { $0.sessionCookie = name } }
+
+    /// A file that the program carries, for browsers: a style sheet, a script, a picture as SVG. Its path has a part of its
+    /// digest in it, so that browsers keep it for a year and ask again only when it is another one.
+    ///
+    /// - Parameters:
+    ///   - name: `forum.css`.
+    ///   - type: `text/css; charset=utf-8`.
+    /// - Returns: the path: `/forum-0a1b2c3d4e5f.css`.
+    public func file(_ name: String, _ contents: String, type: String) -> String {
+        let digest = String(Digest.sha256(contents).prefix(12))
+        let parts = name.split(separator: ".", omittingEmptySubsequences: false)
+        let path = "/\(parts.dropLast().joined(separator: "."))-\(digest).\(parts.last ?? "")"
+        page("GET", path) { request in
+            let isKnown = request.headers["if-none-match"]?.contains("\"\(digest)\"") == true
+            var page = Page(isKnown ? "" : contents, type: type, status: isKnown ? 304 : 200)
+            page.headers.append(("ETag", "\"\(digest)\""))
+            page.headers.append(("Cache-Control", "public, max-age=31536000, immutable"))
+            return page
+        }
+        return path
+    }
+
     /// A page for browsers: `/tema/:id`, outside of the API's path. The first page whose path fits is answered.
     ///
     /// - Parameters:

@@ -65,6 +65,9 @@ extension Request {
     /// Under which clients reach the API: `https://example.com/parse`.
     public var serverURL: String { details.call.publicURL }
 
+    /// What clients send as `X-Parse-Application-Id`.
+    public var applicationId: String { details.call.appId }
+
     /// Under which browsers reach the pages of the application: the same without its path, `https://example.com`.
     public var siteURL: String {
         let url = serverURL

@@ -2,6 +2,7 @@ internal import Core
 internal import FoundationEssentials
 internal import Glibc
 internal import HTTP
+internal import Synchronization
 internal import Wire
 
 extension Hermes {
@@ -104,10 +105,84 @@ public final class TestClient: Sendable {
         return TestAnswer(status: response.status, body: body, headers: response.headers)
     }
 
+    /// A browser of the application's pages, without cookies at first.
+    ///
+    /// - Parameter language: what it sends as `Accept-Language`.
+    public func browser(language: String? = nil) -> TestBrowser {
+        let site = "http://127.0.0.1:\(server.port)"
+        let headers = language.map { [("Accept-Language", $0)] } ?? []
+        return TestBrowser { [http] method, path, more, body in
+            let request = HTTPClientRequest(method: method, url: site + path, headers: headers + more, body: body)
+            guard let response = try await http.run({ try await $0.send(request) }) else { throw CancellationError() }
+            return TestPage(
+                status: response.status, text: String(decoding: response.body, as: UTF8.self), headers: response.headers
+            )
+        }
+    }
+
     func close() async {
         await http.run { $0.close() }
         await http.end()
         await worker.stop()
+    }
+}
+
+/// A browser as far as tests of pages need one: it keeps cookies and sends forms; it follows no redirect by itself.
+public final class TestBrowser: Sendable {
+    private let send: @Sendable (String, String, [(String, String)], [UInt8]) async throws -> TestPage
+    private let kept = Mutex<[String: String]>([:])
+
+    init(_ send: @escaping @Sendable (String, String, [(String, String)], [UInt8]) async throws -> TestPage) {
+        self.send = send
+    }
+
+    /// By their names.
+    public var cookies: [String: String] {
+        get { kept.withLock { $0 } }
+        set { kept.withLock { $0 = newValue } }
+    }
+
+    /// Opens a page: `/tema/x?pagina=2`.
+    public func get(_ path: String, headers: [(String, String)] = []) async throws -> TestPage {
+        try await ask("GET", path, headers)
+    }
+
+    /// Sends a form.
+    public func post(
+        _ path: String, _ form: [String: String], headers: [(String, String)] = []
+    ) async throws -> TestPage {
+        let body = form.map { "\($0.key.percentEncoded)=\($0.value.percentEncoded)" }.joined(separator: "&")
+        return try await ask(
+            "POST", path, headers + [("Content-Type", "application/x-www-form-urlencoded")], Array(body.utf8))
+    }
+
+    private func ask(
+        _ method: String, _ path: String, _ headers: [(String, String)], _ body: [UInt8] = []
+    ) async throws -> TestPage {
+        let cookies = cookies.map { "\($0.key)=\($0.value)" }.joined(separator: "; ")
+        let page = try await send(method, path, headers + (cookies.isEmpty ? [] : [("Cookie", cookies)]), body)
+        for (name, value) in page.headers where name.lowercased() == "set-cookie" {
+            let parts = value.split(separator: ";").map { $0.drop { $0 == " " } }
+            let sides = parts.first?.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false) ?? []
+            guard sides.count == 2 else { continue }
+            let isGone = parts.contains { $0.lowercased() == "max-age=0" }
+            kept.withLock { $0[String(sides[0])] = isGone ? nil : String(sides[1]) }
+        }
+        return page
+    }
+}
+
+/// A page as it came.
+public struct TestPage: Sendable {
+    /// HTTP's.
+    public let status: Int
+    public let text: String
+    /// As they came.
+    public let headers: [(name: String, value: String)]
+
+    /// The first header of this name, whatever case.
+    public func header(_ name: String) -> String? {
+        headers.first { $0.name.lowercased() == name.lowercased() }?.value
     }
 }
 

@@ -24,7 +24,7 @@ final class API {
     private let registry: CloudRegistry
     let hookTable: HookTable
     let globalConfig: GlobalConfig
-    private let presence: Presence
+    let presence: Presence
     /// nil where no SMTP server is told (`email.smtp`).
     let mailer: Mailer?
 

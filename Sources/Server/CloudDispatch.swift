@@ -119,6 +119,7 @@ final class CloudDispatch {
         call.requestId = operation.request.id
         call.languages = operation.request.language
         call.publicURL = api.options.publicURL
+        call.appId = api.options.appId
         let asked = call
         let limit = handler.timeLimit ?? timeLimit
         do {

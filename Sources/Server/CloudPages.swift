@@ -28,14 +28,15 @@ extension API {
             info.address = client
             info.language = http.header("Accept-Language")
             info.headers = CloudDispatch.headers(http)
-            let operation = store.operation(as: Viewer(), request: info)
+            let cookies = cookies(http)
+            let operation = store.operation(as: try await viewer(cookies), request: info)
             var payload = try await cloud.payload(page.handler, operation)
             payload["method"] = .string(page.method)
             payload["path"] = .string(http.path)
             payload["arguments"] = .object(arguments)
             payload["query"] = .object(object(RequestBody.pairs(http.query ?? "")))
             payload["form"] = .object(try form(http))
-            payload["cookies"] = .object(object(cookies(http)))
+            payload["cookies"] = .object(object(cookies))
             let made = try await cloud.call(page.handler, payload, in: operation)
             answer = Answer(
                 status: made.status ?? 200, headers: made.headers.map { ($0.name, $0.value) },
@@ -53,6 +54,17 @@ extension API {
             answer.headers.append((name, value))
         }
         return answer
+    }
+
+    /// Whose session the cookie holds. One that has ended counts as none: its browser cannot know.
+    private func viewer(_ cookies: [(String, String)]) async throws -> Viewer {
+        guard let name = cloud.code.sessionCookie, let token = cookies.first(where: { $0.0 == name })?.1, !token.isEmpty
+        else { return Viewer() }
+        do {
+            let viewer = try await accounts.viewer(token: token, installationId: nil)
+            if cloud.code.notesPresence { await presence.note(viewer, store.database) }
+            return viewer
+        } catch let error as ParseError where error.code == 209 { return Viewer() }
     }
 
     private func object(_ pairs: [(String, String)]) -> JSONObject {

@@ -1,0 +1,183 @@
+import Hermes
+
+extension Hermes {
+    func accountViews() {
+        view("GET", "/entrar") { visit in visit.logInForm() }
+        view("POST", "/entrar") { visit in try await visit.logIn() }
+        view("POST", "/salir") { visit in try await visit.logOut() }
+        view("GET", "/registro") { visit in visit.signUpForm() }
+        view("POST", "/registro") { visit in try await visit.signUp() }
+        view("GET", "/recuperar") { visit in visit.recoveryForm() }
+        view("POST", "/recuperar") { visit in try await visit.recover() }
+    }
+}
+
+extension Visit {
+    /// Where it goes on after the form.
+    private var goesOn: String { Visit.local(request.form["a"] ?? request.query["a"]) }
+
+    private var goesOnField: HTML { "<input type=\"hidden\" name=\"a\" value=\"\(goesOn)\">" }
+
+    // MARK: log in
+
+    fileprivate func logInForm(_ fault: Fault? = nil) -> Page {
+        if member != nil, fault == nil { return .redirect(to: goesOn) }
+        var leaf = Leaf(say("Entrar", "Log in"), isPrivate: true)
+        leaf.place = "/entrar"
+        leaf.status = fault?.status ?? 200
+        leaf.error = fault?.message
+        leaf.done = doneText
+        let name = input(
+            "usuario", say("Usuario o correo", "User name or email"), value: field("usuario"),
+            more: " autocomplete=\"username\" autocapitalize=\"none\" required")
+        let password = input(
+            "clave", say("Contraseña", "Password"), type: "password",
+            more: " autocomplete=\"current-password\" required")
+        leaf.body = """
+            <form class="card" method="post" action="/entrar">\(formToken)\(goesOnField)\(name)\(password)\
+            <button>\(say("Entrar", "Log in"))</button></form>\
+            <p><a href="/recuperar">\(say("He olvidado la contraseña", "I forgot my password"))</a> · \
+            <a href="/registro?a=\(goesOn.inURL)">\(say("Registrarse", "Sign up"))</a></p>
+            """
+        return page(leaf)
+    }
+
+    fileprivate func logIn() async throws -> Page {
+        try await attempt {
+            do {
+                let name = field("usuario").trimmed
+                let logged = try await database.asNobody.logIn(
+                    username: name, password: field("clave"), as: Usuario.self)
+                guard let token = logged.sessionToken else { throw ParseError(101, "") }
+                return marked(.redirect(to: goesOn), session: token)
+            } catch let error as ParseError where error.code == 101 {
+                throw Fault(
+                    400, say("El usuario o la contraseña no son correctos.", "The user name or the password is wrong."))
+            } catch let error as ParseError where error.code == 205 {
+                throw Fault(
+                    403,
+                    say(
+                        "Confirma antes tu dirección: mira tu correo.", "Confirm your address first: look at your mail."
+                    ))
+            }
+        } otherwise: { fault in
+            logInForm(fault)
+        }
+    }
+
+    fileprivate func logOut() async throws -> Page {
+        try checkForm()
+        if request.user != nil { try await database.logOut() }
+        return withoutSession(.redirect(to: "/"))
+    }
+
+    // MARK: sign up
+
+    fileprivate func signUpForm(_ fault: Fault? = nil) -> Page {
+        if member != nil, fault == nil { return .redirect(to: goesOn) }
+        var leaf = Leaf(say("Registrarse", "Sign up"), isPrivate: true)
+        leaf.place = "/registro"
+        leaf.status = fault?.status ?? 200
+        leaf.error = fault?.message
+        func field(
+            _ name: String, _ label: String, _ type: String, _ completion: String, hint: String? = nil,
+            more: HTML = " required"
+        ) -> HTML {
+            let value = type == "password" ? "" : self.field(name)
+            return input(
+                name, label, value: value, type: type, hint: hint, more: " autocomplete=\"\(completion)\"\(more)")
+        }
+        let fields: [HTML] = [
+            field(
+                "usuario", say("Nombre de usuario", "User name"), "text", "username",
+                hint: say("Lo ven todos.", "Everybody sees it."),
+                more: " required autocapitalize=\"none\" maxlength=\"60\""),
+            field(
+                "correo", say("Correo", "Email"), "email", "email",
+                hint: say("No lo ve nadie más que tus amigos.", "Nobody but your friends sees it.")),
+            field("clave", say("Contraseña", "Password"), "password", "new-password"),
+            field("nombre", say("Nombre", "First name"), "text", "given-name"),
+            field("apellidos", say("Apellidos (si quieres)", "Last name (optional)"), "text", "family-name", more: ""),
+            field(
+                "movil", say("Móvil", "Mobile number"), "tel", "tel",
+                hint: say("Lo ven solo tus amigos.", "Only your friends see it."),
+                more: " required pattern=\"\\+?[0-9 \\-]{6,20}\""),
+            field("ciudad", say("Ciudad", "City"), "text", "address-level2"),
+        ]
+        leaf.body = """
+            <form class="card" method="post" action="/registro">\(formToken)\(goesOnField)\(fields)\
+            <p class="hint">\(say("Al registrarte aceptas las", "By signing up you accept the")) \
+            <a href="/normas">\(say("normas", "netiquette"))</a>.</p>\
+            <button>\(say("Registrarse", "Sign up"))</button></form>\
+            <p>\(say("¿Ya tienes cuenta?", "Do you have an account?")) \
+            <a href="/entrar?a=\(goesOn.inURL)">\(say("Entrar", "Log in"))</a></p>
+            """
+        return page(leaf)
+    }
+
+    fileprivate func signUp() async throws -> Page {
+        try await attempt {
+            var parameters: [String: Value] = [
+                "contraseña": .string(field("clave")), "idioma": .string(language.rawValue),
+            ]
+            for name in ["usuario", "correo", "nombre", "apellidos", "movil", "ciudad"] {
+                parameters[name] = .string(field(name))
+            }
+            do {
+                let result = try await database.asNobody.call("registrar", parameters)
+                return marked(.redirect(to: goesOn), session: result?["sessionToken"]?.string ?? "")
+            } catch let error as ParseError where error.code == 142 {
+                throw Fault(400, labelled(error.message))
+            }
+        } otherwise: { fault in
+            signUpForm(fault)
+        }
+    }
+
+    /// The rules name fields as the API has them; a form has labels.
+    func labelled(_ message: String) -> String {
+        let labels = [
+            ("usuario", "usuario", "user name"), ("contraseña", "contraseña", "password"),
+            ("correo", "correo", "email"), ("nombre", "nombre", "first name"), ("apellidos", "apellidos", "last name"),
+            ("movil", "móvil", "mobile number"), ("ciudad", "ciudad", "city"),
+        ]
+        return labels.reduce(message) { text, label in
+            let shown = language.choose(label.1, label.2)
+            return text.replacing(label.0.prefix(1).uppercased() + label.0.dropFirst(), with: shown)
+                .replacing(label.0, with: shown)
+        }
+    }
+
+    // MARK: a forgotten password
+
+    fileprivate func recoveryForm(_ fault: Fault? = nil, isSent: Bool = false) -> Page {
+        var leaf = Leaf(say("Recuperar la contraseña", "Recover your password"), isPrivate: true)
+        leaf.status = fault?.status ?? 200
+        leaf.error = fault?.message
+        guard !isSent else {
+            leaf.done = say(
+                "Si hay una cuenta con esa dirección, el correo está en camino. Abre su enlace para elegir otra contraseña.",
+                "If there is an account with that address, a mail is on its way. Open its link to choose another password."
+            )
+            leaf.body = "<p><a class=\"button\" href=\"/entrar\">\(say("Volver a entrar", "Back to log in"))</a></p>"
+            return page(leaf)
+        }
+        let address = input(
+            "correo", say("El correo de tu cuenta", "The email of your account"), value: field("correo"), type: "email",
+            more: " autocomplete=\"email\" required")
+        leaf.body = """
+            <form class="card" method="post" action="/recuperar">\(formToken)\(address)\
+            <button>\(say("Mandarme un enlace", "Send me a link"))</button></form>
+            """
+        return page(leaf)
+    }
+
+    fileprivate func recover() async throws -> Page {
+        try await attempt {
+            try await database.asNobody.requestPasswordReset(email: field("correo").trimmed)
+            return recoveryForm(isSent: true)
+        } otherwise: { fault in
+            recoveryForm(fault)
+        }
+    }
+}

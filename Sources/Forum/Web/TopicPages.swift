@@ -1,0 +1,175 @@
+import Hermes
+
+extension Hermes {
+    func topicView() {
+        view("GET", "/tema/:id") { visit in try await visit.topic(visit.argument("id")) }
+        view("POST", "/tema/:id") { visit in try await visit.comment(visit.argument("id")) }
+        view("GET", "/comentario/:id") { visit in
+            let comment = try await visit.comment(named: visit.argument("id"))
+            return .redirect(to: try await visit.path(of: comment))
+        }
+    }
+}
+
+extension Visit {
+    static let commentsOnPage = 20
+
+    func topic(named id: String) async throws -> Record<Tema> {
+        do { return try await database.get(Tema.self, id, include: ["autor"]) } catch let error as ParseError
+            where error.code == 101
+        { throw Fault(404, say("Ese tema no existe, o se ha borrado.", "There is no such topic, or it was deleted.")) }
+    }
+
+    func comment(named id: String) async throws -> Record<Comentario> {
+        do {
+            return try await database.get(Comentario.self, id, include: ["usuario", "Tema"])
+        } catch let error as ParseError where error.code == 101 {
+            throw Fault(
+                404, say("Ese comentario no existe, o se ha borrado.", "There is no such comment, or it was deleted."))
+        }
+    }
+
+    /// Where a comment is read.
+    func path(of comment: Record<Comentario>) async throws -> String {
+        guard let topic = comment.Tema, let date = comment.fecha, let id = comment.objectId else { return "/" }
+        let before = try await database.count(
+            Query(Comentario.self).where(Name("Tema") == Value(Pointer<Tema>(topic.objectId)) && \.fecha < date))
+        return Visit.path(topic.objectId, page: before / Visit.commentsOnPage + 1) + "#c\(id)"
+    }
+
+    static func path(_ topic: String, page: Int) -> String { "/tema/\(topic)" + (page > 1 ? "?pagina=\(page)" : "") }
+
+    /// Twenty comments of a topic, the oldest first.
+    fileprivate func topic(_ id: String, draft: String = "", fault: Fault? = nil) async throws -> Page {
+        let topic = try await topic(named: id)
+        let pointer = try topic.pointer
+        let count = topic.comentarios ?? 0
+        let last = max(1, (count + Visit.commentsOnPage - 1) / Visit.commentsOnPage)
+        // What was refused is told where it was written: on the last page.
+        let number = fault == nil ? query("pagina").map { Int($0) ?? 0 } ?? 1 : last
+        guard (1...1_000_000).contains(number) else {
+            throw Fault(404, say("No hay esa página.", "There is no such page."))
+        }
+        let skipped = (number - 1) * Visit.commentsOnPage
+        var comments = try await database.find(
+            Query(Comentario.self).where(Name("Tema") == Value(Pointer<Tema>(pointer.objectId)))
+                .limit(Visit.commentsOnPage + 1).skip(skipped))
+        let hasMore = comments.count > Visit.commentsOnPage
+        comments = Array(comments.prefix(Visit.commentsOnPage))
+        guard number == 1 || !comments.isEmpty else {
+            throw Fault(404, say("No hay esa página.", "There is no such page."))
+        }
+        if member != nil, topic["noLeidos"]?.int ?? 0 > 0 { _ = try await database.call("leer", ["tema": .string(id)]) }
+
+        var leaf = Leaf(topic.Tema ?? "")
+        leaf.status = fault?.status ?? 200
+        leaf.canonical = Visit.path(id, page: number)
+        if number > 1 { leaf.previous = Visit.path(id, page: number - 1) }
+        if hasMore { leaf.next = Visit.path(id, page: number + 1) }
+        if let first = comments.first?.comentario { leaf.description = String(first.tidy.prefix(160)) }
+        leaf.done = doneText
+        leaf.body += about(topic, page: number, of: max(last, number))
+        leaf.body += "<ol class=\"comments\" data-more>\(comments.map { row($0, of: topic) })</ol>"
+        if count == 0, comments.isEmpty {
+            leaf.body += "<p class=\"empty\">\(say("Nadie ha comentado todavía.", "Nobody has commented yet."))</p>"
+        }
+        leaf.body += pages(leaf, number, last, id)
+        leaf.body += commentForm(topic, draft: draft, fault: fault)
+        return page(leaf)
+    }
+
+    private func about(_ topic: Record<Tema>, page: Int, of pages: Int) -> HTML {
+        var parts: HTML = "<p class=\"meta\">"
+        if topic.fijado == true { parts += "<b class=\"mark\">\(say("Fijado", "Pinned"))</b> " }
+        if topic.cerrado == true { parts += "<b class=\"mark quiet\">\(say("Cerrado", "Closed"))</b> " }
+        parts += "\(say("Abierto por", "Opened by")) \(author(topic.autor?.object)) · \(ago(topic.createdAt)) · "
+        parts +=
+            "<span data-count=\"\(topic.comentarios ?? 0)\" data-topic=\"\(topic.objectId ?? "")\">\(comments(topic.comentarios ?? 0))</span>"
+        if pages > 1 { parts += " · \(say("página \(page) de \(pages)", "page \(page) of \(pages)"))" }
+        if mayManage(topic) {
+            parts += " · <a href=\"/tema/\(topic.objectId ?? "")/editar\">\(say("Gestionar", "Manage"))</a>"
+        }
+        return "\(parts)</p>"
+    }
+
+    func mayManage(_ topic: Record<Tema>) -> Bool {
+        guard let member else { return false }
+        return isModerator || topic.autor?.objectId == member.pointer.objectId
+    }
+
+    private func row(_ comment: Record<Comentario>, of topic: Record<Tema>) -> HTML {
+        let id = comment.objectId ?? ""
+        var marks = HTML.none
+        if comment.editado != nil { marks += " · \(say("editado", "edited"))" }
+        if comment.oculto == true { marks += " · <b class=\"mark quiet\">\(say("Oculto", "Hidden"))</b>" }
+        var action = HTML.none
+        if let member {
+            let isMine = comment.usuario?.objectId == member.pointer.objectId
+            if isMine, comment.oculto != true {
+                action = "<a href=\"/comentario/\(id)/editar\">\(say("Editar", "Edit"))</a>"
+            } else if isModerator {
+                action = "<a href=\"/comentario/\(id)/editar\">\(say("Moderar", "Moderate"))</a>"
+            } else if !isMine {
+                action = "<a href=\"/comentario/\(id)/denunciar\">\(say("Denunciar", "Report"))</a>"
+            }
+        }
+        return """
+            <li id="c\(id)"><p class="meta">\(author(comment.usuario?.object)) · \
+            <a class="date" href="#c\(id)">\(ago(comment.fecha))</a>\(marks)\(action.isEmpty ? "" : " · " as HTML)\(action)</p>\
+            <div class="words" dir="auto">\(HTML.words(comment.comentario ?? ""))</div></li>
+
+            """
+    }
+
+    private func pages(_ leaf: Leaf, _ number: Int, _ last: Int, _ id: String) -> HTML {
+        let end: HTML =
+            last > number + 1 ? "<a href=\"\(Visit.path(id, page: last))\">\(say("Al final", "Last page"))</a>" : ""
+        return pager(
+            leaf, first: number > 2 ? Visit.path(id, page: 1) : nil,
+            (say("← Anteriores", "← Earlier"), say("Siguientes →", "Later →")), middle: end)
+    }
+
+    // MARK: commenting
+
+    private func commentForm(_ topic: Record<Tema>, draft: String, fault: Fault?) -> HTML {
+        guard topic.cerrado != true else {
+            return
+                "<p class=\"empty\">\(say("El tema está cerrado: ya no se comenta.", "The topic is closed to comments."))</p>"
+        }
+        guard member != nil else {
+            let back = "/tema/\(topic.objectId ?? "")".inURL
+            return """
+                <p class="invite"><a href="/entrar?a=\(back)">\(say("Entra", "Log in"))</a> \(say("o", "or")) \
+                <a href="/registro?a=\(back)">\(say("regístrate", "sign up"))</a> \(say("para comentar.", "to comment."))</p>
+                """
+        }
+        let error: HTML? = fault.map { "<p class=\"error\" role=\"alert\">\($0.message)</p>" }
+        return """
+            <form class="card" method="post" action="/tema/\(topic.objectId ?? "")#comentar" id="comentar" data-draft>\
+            \(formToken)<h2>\(say("Comentar", "Comment"))</h2>\(error)\
+            \(textarea("comentario", say("Tu comentario", "Your comment"), value: draft, more: " required"))\
+            <button>\(say("Publicar", "Post"))</button></form>
+            """
+    }
+
+    fileprivate func comment(_ id: String) async throws -> Page {
+        _ = try requireMember()
+        let words = field("comentario").withPlainLines
+        return try await attempt {
+            var comment = Record(Comentario.self)
+            comment.Tema = Pointer<Tema>(id)
+            comment.comentario = words
+            let saved = try await database.save(comment)
+            let whole = try await database.get(Comentario.self, try saved.pointer.objectId)
+            return .redirect(to: try await path(of: whole))
+        } otherwise: { fault in
+            // Where the topic has gone there is no form to come again.
+            try await topic(id, draft: words, fault: fault)
+        }
+    }
+}
+
+extension String {
+    /// As forms send it lines end in CR LF.
+    var withPlainLines: String { replacing("\r\n", with: "\n") }
+}

@@ -1,0 +1,16 @@
+import Hermes
+
+extension Hermes {
+    /// The forum for browsers: pages that the server writes whole, and that work without a script.
+    func web() {
+        sessionCookie(Visit.sessionCookie)
+        _ = WebFiles(self)
+        topicViews()
+        topicView()
+        accountViews()
+        writingViews()
+        editViews()
+        peopleViews()
+        chatViews()
+    }
+}

@@ -1,0 +1,503 @@
+#!/usr/bin/env python3
+"""The forum as people use it, in Chromium: forum.py HERMES [FOLDER]
+
+HERMES is the program to be tried; it is started with a database of its own, on a port of its own. Screenshots go to
+FOLDER, .build/screenshots unless it is told. Without Chromium (Debian: apt-get install chromium; or HERMES_CHROMIUM=PATH)
+nothing is tried, and it says so."""
+import json
+import pathlib
+import re
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import chromium
+
+WIDTHS = [(360, 740), (1280, 800)]
+
+
+class Server:
+    """A forum that runs for this test alone."""
+
+    def __init__(self, program):
+        self.folder = tempfile.TemporaryDirectory(prefix="hermes-browser-", ignore_cleanup_errors=True)
+        # PostgreSQL runs as another user where this program is root.
+        pathlib.Path(self.folder.name).chmod(0o755)
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        self.url = f"http://127.0.0.1:{self.port}"
+        config = pathlib.Path(self.folder.name, "config.json")
+        config.write_text(json.dumps({
+            "app": "forum", "port": self.port, "appId": "foro", "masterKey": "maestra", "logLevel": "error",
+            "email": {"smtp": "smtp://127.0.0.1:9", "from": "foro@example.com"}}))
+        self.process = subprocess.Popen(
+            [program, "serve", "--config", config, "--data", self.folder.name + "/data"], stdout=subprocess.DEVNULL)
+        end = time.monotonic() + 120
+        while True:
+            assert self.process.poll() is None, "the server has ended"
+            try:
+                urllib.request.urlopen(self.url + "/parse/health", timeout=5).read()
+                return
+            except OSError:
+                assert time.monotonic() < end, "the server does not begin to serve"
+                time.sleep(0.1)
+
+    def stop(self):
+        self.process.send_signal(signal.SIGTERM)
+        try:
+            self.process.wait(60)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+        self.folder.cleanup()
+
+    def call(self, method, path, body=None, token=None):
+        headers = {"X-Parse-Application-Id": "foro", "Content-Type": "application/json"}
+        headers.update({"X-Parse-Session-Token": token} if token else {"X-Parse-Master-Key": "maestra"})
+        request = urllib.request.Request(
+            f"{self.url}/parse/{path}", None if body is None else json.dumps(body).encode(), headers, method=method)
+        try:
+            return json.load(urllib.request.urlopen(request, timeout=60))
+        except urllib.error.HTTPError as error:
+            raise AssertionError(f"{path}: {error.read().decode()}")
+
+    def member(self, name, language="es", roles=("miembros",)):
+        fields = {"usuario": name, "contraseña": "Clave-7", "correo": f"{name}@example.com", "nombre": name.title(),
+                  "movil": "+34600100200", "ciudad": "Soria", "idioma": language}
+        request = urllib.request.Request(
+            f"{self.url}/parse/functions/registrar", json.dumps(fields).encode(),
+            {"X-Parse-Application-Id": "foro", "Content-Type": "application/json"})
+        made = json.load(urllib.request.urlopen(request, timeout=60))["result"]
+        user = {"__type": "Pointer", "className": "_User", "objectId": made["objectId"]}
+        for role in roles:
+            where = urllib.parse.quote(json.dumps({"name": role}))
+            found = self.call("GET", f"roles?where={where}")["results"][0]["objectId"]
+            self.call("PUT", f"roles/{found}", {"users": {"__op": "AddRelation", "objects": [user]}})
+        return made["sessionToken"], user
+
+
+TOPICS = [
+    "¿Roma en tres días o mejor en cinco?", "Trenes nocturnos por los Balcanes", "El Camino en invierno: ¿locura o gloria?",
+    "Comer bien y barato en Lisboa", "Night buses in Turkey: worth it?", "Con dos niños pequeños por Islandia",
+    "Qué llevar a la Patagonia en octubre", "Ferries between the Greek islands", "Viajar sola por Marruecos",
+    "Interrail a los cuarenta y cinco", "Un mes en furgoneta por Noruega",
+    "<script>document.title='mal'</script> & otros <b>nombres</b> raros",
+]
+
+
+def fill(server):
+    """A forum in which something has been said."""
+    ana, _ = server.member("ana")
+    luis, _ = server.member("luis", "en")
+    server.member("mod", "en", ("miembros", "moderadores"))
+    topics = []
+    # The limits of members do not bind the master.
+    for number in range(60):
+        name = TOPICS[number] if number < len(TOPICS) else f"Rincones de la provincia número {number}"
+        topics.append(server.call("POST", "classes/Temas", {"Tema": name, "avisar": False})["objectId"])
+    opened = server.call("POST", "functions/abrirTema", {
+        "tema": "Una semana en las islas Lofoten", "avisar": False,
+        "comentario": "Voy en junio con mi hermana.\n\n¿Coche o autobús? ¿Merece la pena dormir en una rorbu?"}, ana)
+    topic = opened["result"]["tema"]
+    pointer = {"__type": "Pointer", "className": "Temas", "objectId": topic}
+    said = [
+        "Coche sin dudarlo: las distancias engañan y hay dos autobuses al día.",
+        "Take the bus to Å and walk. It is the best part, honestly: https://www.visitnorway.com/places/lofoten.",
+        "Nosotros dormimos en una rorbu en Reine.\nCara, pero no se olvida.",
+        "<img src=x onerror=alert(1)> ¿alguien sabe de ferris? Pago 5 < 10 & ya.",
+    ]
+    for number in range(26):
+        words = said[number] if number < len(said) else f"Otra idea, la número {number}: subid al Reinebringen al amanecer."
+        server.call("POST", "classes/Comentarios",
+                    {"Tema": pointer, "comentario": words, "avisar": False}, luis if number % 2 else ana)
+    return topic
+
+
+# Whatever has text must stand out from what is behind it: WCAG 2.1, 1.4.3. Answers those that do not.
+CONTRAST = """
+(() => {
+  const numbers = (color) => (color.match(/[\\d.]+/g) || []).map(Number);
+  const light = ([r, g, b]) => [r, g, b].map((c) => (c /= 255) <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, c, i) => sum + c * [0.2126, 0.7152, 0.0722][i], 0);
+  const behind = (element) => {
+    for (let e = element; e; e = e.parentElement) {
+      const color = numbers(getComputedStyle(e).backgroundColor);
+      if (color.length === 3 || color[3] > 0.99) return color;
+    }
+    return [255, 255, 255];
+  };
+  const bad = [];
+  for (const element of document.querySelectorAll("body *")) {
+    const own = [...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim());
+    const box = element.getBoundingClientRect();
+    if (!own && !("value" in element) || !box.width || box.bottom < 0) continue;
+    const [a, b] = [light(numbers(getComputedStyle(element).color)), light(behind(element))];
+    const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+    if (ratio < 4.5) bad.push(`${element.tagName} ${element.textContent.trim().slice(0, 30)} ${ratio.toFixed(2)}`);
+  }
+  return bad;
+})()
+"""
+
+# What has no name for who does not see it; headings that leave a step out.
+NAMES = """
+(() => {
+  const bad = [];
+  for (const field of document.querySelectorAll("input:not([type=hidden]), textarea, select"))
+    if (!field.labels.length) bad.push(`no label: ${field.name}`);
+  for (const element of document.querySelectorAll("a, button"))
+    if (!element.textContent.trim()) bad.push(`no text: ${element.outerHTML.slice(0, 60)}`);
+  const levels = [...document.querySelectorAll("h1, h2, h3")].map((heading) => Number(heading.tagName[1]));
+  if (levels[0] !== 1 || levels.filter((level) => level === 1).length !== 1) bad.push("not one h1 at the start");
+  levels.forEach((level, index) => { if (index && level > levels[index - 1] + 1) bad.push("a heading is left out"); });
+  const ids = [...document.querySelectorAll("[id]")].map((element) => element.id);
+  if (new Set(ids).size !== ids.length) bad.push("an id stands twice");
+  if (!["es", "en"].includes(document.documentElement.lang)) bad.push("no language");
+  return bad;
+})()
+"""
+
+
+class Walk:
+    """Walks through the forum and looks at each page it is told to."""
+
+    def __init__(self, browser, server, folder):
+        self.browser, self.server, self.folder = browser, server, folder
+        self.taken = 0
+        # Sessions of members, for what another device does meanwhile.
+        self.tokens = {}
+
+    def open(self, path):
+        self.browser.open(self.server.url + path)
+
+    def look(self, name):
+        """At both widths, light and dark; leaves screenshots."""
+        b = self.browser
+        self.taken += 1
+        for width, height in WIDTHS:
+            for dark in (False, True):
+                b.screen(width, height, dark)
+                what = f"{name} at {width}, {'dark' if dark else 'light'}"
+                # A layout that is wider than the screen scrolls sideways.
+                assert b.run("document.documentElement.scrollWidth <= innerWidth"), f"{what} is too wide"
+                bad = b.run(CONTRAST)
+                assert not bad, f"{what}: too little contrast: {bad}"
+                b.shoot(self.folder / f"{self.taken:02}-{name}-{width}-{'dark' if dark else 'light'}.png")
+        bad = b.run(NAMES)
+        assert not bad, f"{name}: {bad}"
+        assert not b.complaints, f"{name}: the browser complains: {b.complaints}"
+
+    def fill_in(self, name, text):
+        self.browser.tab_to(f"[name='{name}']")
+        self.browser.type(text)
+
+    def press_button(self, selector="main form button:not([name])"):
+        self.browser.tab_to(selector)
+        self.browser.leave(lambda: self.browser.press("Enter"))
+
+    def follow(self, selector):
+        self.browser.tab_to(selector)
+        self.browser.leave(lambda: self.browser.press("Enter"))
+
+    def text(self, selector="main"):
+        return self.browser.run(f"document.querySelector({json.dumps(selector)})?.innerText ?? ''")
+
+    @property
+    def path(self):
+        return self.browser.run("location.pathname + location.search")
+
+    def shows(self, words, selector="main"):
+        seen = self.text(selector)
+        assert words in seen, f"{self.path} does not show “{words}”: {seen[:400]}"
+
+
+def as_stranger(walk, topic):
+    b = walk.browser
+    b.language("en")
+    b.screen(*WIDTHS[0])
+    walk.open("/")
+    walk.shows("Anyone reads")
+    assert b.run("document.querySelectorAll('ol.topics > li').length") == 50
+    assert b.run("document.title") == "Hermes Forum", "a topic's name has acted"
+    # Nothing has to come before it is shown, but the page itself.
+    blocking = b.run("performance.getEntriesByType('resource').filter((file) => file.renderBlockingStatus === 'blocking')"
+                     ".map((file) => file.name)")
+    assert blocking == [], blocking
+    b.until("performance.getEntriesByType('paint').length > 0", "the page is shown")
+    walk.look("topics")
+    # Older topics come to the end of the list, and the focus goes to the first of them.
+    b.tab_to(".pager a[rel=next]")
+    b.press("Enter")
+    b.until("document.querySelectorAll('ol.topics > li').length === 61", "older topics come")
+    assert b.run("document.activeElement.closest('li') === document.querySelectorAll('ol.topics > li')[50]")
+    # Without a script they are a page.
+    b.scripts(False)
+    walk.open("/")
+    walk.follow(".pager a[rel=next]")
+    b.scripts(True)
+    assert b.run("document.querySelectorAll('ol.topics > li').length") == 11
+    walk.look("older-topics")
+    walk.open(f"/tema/{topic}")
+    walk.shows("Voy en junio")
+    walk.shows("<img src=x onerror=alert(1)>")
+    assert b.run("document.querySelectorAll('main img').length") == 0
+    walk.look("topic-stranger")
+    b.language("es")
+    walk.open("/buscar?q=dormimos+rorbu")
+    walk.shows("Nosotros dormimos en una rorbu")
+    walk.look("search")
+    walk.open("/normas")
+    walk.look("netiquette")
+    walk.open("/nuevo")
+    assert walk.path.startswith("/entrar"), walk.path
+    walk.open("/tema/nadie")
+    walk.shows("Ese tema no existe")
+    walk.look("nothing-here")
+
+
+def as_newcomer(walk, topic):
+    """Signs up and writes, with the keyboard alone."""
+    b = walk.browser
+    b.screen(*WIDTHS[0])
+    walk.open("/registro")
+    walk.look("sign-up")
+    b.screen(*WIDTHS[0])
+    walk.open("/registro")
+    for name, text in [("usuario", "Ana"), ("correo", "vega@example.com"), ("clave", "Clave-7"), ("nombre", "Vega"),
+                       ("movil", "600 100 200"), ("ciudad", "Burgos")]:
+        walk.fill_in(name, text)
+    walk.press_button()
+    walk.shows("Ese nombre de usuario ya está cogido")
+    walk.look("sign-up-refused")
+    b.screen(*WIDTHS[0])
+    assert b.run("document.querySelector('[name=correo]').value") == "vega@example.com"
+    b.run("document.querySelector('[name=usuario]').value = ''")
+    walk.fill_in("usuario", "vega")
+    walk.fill_in("clave", "Clave-7")
+    walk.press_button()
+    assert walk.path == "/", walk.path
+    walk.shows("vega", "header")
+    walk.look("topics-member")
+    b.screen(*WIDTHS[1])
+    walk.open("/")
+    walk.follow("a[href='/nuevo']")
+    walk.fill_in("tema", "islas Lofoten")
+    b.until("document.querySelector('form .hint li a')?.innerText.includes('Lofoten')", "a topic of that name is shown")
+    walk.look("open-topic")
+    b.screen(*WIDTHS[1])
+    walk.fill_in("comentario", "¿Alguien ha ido en septiembre?\nBusco compañía.")
+    b.run("document.querySelector('[name=tema]').value = 'Auroras en septiembre'")
+    walk.press_button()
+    walk.shows("¿Alguien ha ido en septiembre?")
+    walk.look("topic-own")
+    walk.open(f"/tema/{topic}?pagina=2")
+    b.tab_to("[name=comentario]")
+    b.type("Yo fui en mayo y no paró de llover.")
+    b.leave(lambda: b.press("Enter", modifiers=2))
+    walk.shows("no paró de llover")
+    assert walk.path.startswith(f"/tema/{topic}?pagina=2"), walk.path
+    walk.look("commented")
+    # What was written and not sent is there again.
+    b.tab_to("[name=comentario]")
+    b.type("A medias")
+    walk.open(f"/tema/{topic}")
+    assert b.run("document.querySelector('[name=comentario]').value") == "A medias"
+    walk.follow("header .me button")
+    walk.open("/entrar")
+    walk.look("log-in")
+    b.screen(*WIDTHS[0])
+    walk.open(f"/entrar?a=/tema/{topic}")
+    walk.fill_in("usuario", "VEGA@example.com")
+    walk.fill_in("clave", "falsa")
+    walk.press_button()
+    walk.shows("no son correctos")
+    walk.fill_in("clave", "Clave-7")
+    walk.press_button()
+    assert walk.path == f"/tema/{topic}", walk.path
+    walk.shows("vega", "header")
+    walk.tokens["vega"] = server_session(walk)
+    walk.open("/recuperar")
+    walk.look("recover")
+
+
+def server_session(walk):
+    """Which no script of a page can read."""
+    assert "sesion" not in walk.browser.run("document.cookie")
+    cookies = walk.browser.call("Network.getCookies")["cookies"]
+    return next(cookie["value"] for cookie in cookies if cookie["name"] == "sesion")
+
+
+def log_in(walk, name, after="/"):
+    walk.browser.call("Network.clearBrowserCookies")
+    walk.open(f"/entrar?a={after}")
+    walk.fill_in("usuario", name)
+    walk.fill_in("clave", "Clave-7")
+    walk.press_button()
+
+
+def as_friend(walk, topic):
+    """Changes and reports what was said, makes friends, and talks to them: with the keyboard alone."""
+    b = walk.browser
+    b.screen(*WIDTHS[1])
+    walk.open(f"/tema/{topic}?pagina=2")
+    walk.follow("a[href$='/editar']")
+    b.tab_to("[name=comentario]")
+    b.press("End", modifiers=2)
+    b.type(" ¡Qué frío!")
+    walk.look("edit-comment")
+    b.screen(*WIDTHS[1])
+    walk.press_button("main button[value=guardar]")
+    walk.shows("¡Qué frío!")
+    walk.shows("editado")
+    walk.follow("a[href$='/denunciar']")
+    walk.fill_in("motivo", "Publicidad")
+    walk.look("report")
+    b.screen(*WIDTHS[1])
+    walk.press_button()
+    walk.shows("los moderadores lo mirarán")
+    walk.follow("a.person[href='/miembro/ana']")
+    walk.fill_in("mensaje", "¡Hola! ¿Vamos juntas a Lofoten?")
+    walk.look("member")
+    b.screen(*WIDTHS[1])
+    walk.press_button("main button[value=invitar]")
+    walk.shows("La invitación está en camino")
+    walk.look("invited")
+    b.screen(*WIDTHS[0])
+    log_in(walk, "ana", "/avisos")
+    walk.shows("vega quiere ser tu amigo")
+    walk.look("notices")
+    b.screen(*WIDTHS[0])
+    walk.open("/avisos")
+    walk.follow("main a[href='/amigos']")
+    walk.shows("¿Vamos juntas a Lofoten?")
+    walk.look("invitation")
+    b.screen(*WIDTHS[0])
+    walk.open("/amigos")
+    walk.press_button(".list .buttons form:first-child button")
+    walk.shows("Ya sois amigos")
+    walk.look("friends")
+    b.screen(*WIDTHS[0])
+    walk.open("/amigos")
+    walk.press_button("main .list button.second")
+    assert walk.path.startswith("/charla/"), walk.path
+    walk.fill_in("cuerpo", "¡Vamos! Mira los vuelos: https://example.com/vuelos")
+    walk.press_button("main form[data-draft] button")
+    walk.shows("¡Vamos!")
+    chat = walk.path
+    b.tab_to("[name=cuerpo]")
+    walk.server.call("POST", "classes/Mensajes", {
+        "conversacion": {"__type": "Pointer", "className": "Conversaciones", "objectId": chat.split("/")[-1]},
+        "tipo": "texto", "cuerpo": "Salen los martes."}, walk.tokens["vega"])
+    b.until("document.querySelector('.chat').innerText.includes('Salen los martes')", "a message of the other comes by itself")
+    walk.look("chat")
+    b.screen(*WIDTHS[0])
+    walk.open("/charlas")
+    walk.fill_in("nombre", "Lofoten 2027")
+    b.tab_to("[name='con:vega']")
+    b.press("Space")
+    walk.look("chats")
+    b.screen(*WIDTHS[0])
+    walk.press_button("main button[value=grupo]")
+    walk.shows("Lofoten 2027")
+    walk.fill_in("cuerpo", "Aquí lo hablamos todo.")
+    walk.press_button("main form[data-draft] button")
+    walk.look("group")
+    b.screen(*WIDTHS[0])
+    walk.open("/ajustes")
+    b.tab_to("[name=avisos]")
+    b.press("Space")
+    walk.look("settings")
+    b.screen(*WIDTHS[0])
+    walk.press_button("main form button")
+    walk.shows("Guardado")
+    assert not b.run("document.querySelector('[name=avisos]').checked")
+
+
+def as_moderator(walk, topic):
+    """Hides, closes and pins; in English."""
+    b = walk.browser
+    b.screen(*WIDTHS[1])
+    log_in(walk, "mod", "/moderar")
+    walk.shows("Publicidad")
+    walk.look("reports")
+    b.screen(*WIDTHS[1])
+    walk.open("/moderar")
+    walk.follow("main .list a.button")
+    walk.look("moderate-comment")
+    b.screen(*WIDTHS[1])
+    walk.press_button("main form button")
+    walk.shows("The comment is hidden.")
+    walk.look("hidden")
+    b.screen(*WIDTHS[1])
+    walk.open(f"/tema/{topic}/editar")
+    walk.look("manage-topic")
+    b.screen(*WIDTHS[1])
+    walk.open(f"/tema/{topic}/editar")
+    walk.press_button("main form:nth-of-type(2) button")
+    walk.shows("The topic was changed.")
+    walk.shows("Pinned")
+    walk.open(f"/tema/{topic}/editar")
+    walk.press_button("main form:nth-of-type(1) button")
+    walk.shows("The topic is closed to comments.")
+    walk.look("closed")
+    walk.open("/")
+    walk.look("topics-moderator")
+
+
+def size(server):
+    """The first page with all that it loads, as they come."""
+    page = urllib.request.urlopen(server.url + "/", timeout=60).read()
+    sizes = {"/": len(page)}
+    for path in sorted(set(re.findall(rb'(?:href|src)="(/[^"]*-[0-9a-f]{12}\.\w+)"', page))):
+        sizes[path.decode()] = len(urllib.request.urlopen(server.url + path.decode(), timeout=60).read())
+    print("bytes of the first page:", sizes)
+    assert len(sizes) == 4 and sum(sizes.values()) < 60_000, sizes
+    # Ten segments of TCP, which a server sends before it hears whether they arrive.
+    packed = urllib.request.Request(server.url + "/", headers={"Accept-Encoding": "gzip"})
+    length = len(urllib.request.urlopen(packed, timeout=60).read())
+    print("compressed:", length)
+    assert length < 14_000, length
+
+
+def main():
+    program = sys.argv[1]
+    folder = pathlib.Path(sys.argv[2] if len(sys.argv) > 2 else ".build/screenshots")
+    path = chromium.find()
+    if not path:
+        print("NOT TRIED: the forum in a browser. There is no Chromium: apt-get install chromium")
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    for old in folder.glob("*.png"):
+        old.unlink()
+    server = Server(program)
+    try:
+        browser = chromium.Chromium(path)
+        try:
+            topic = fill(server)
+            walk = Walk(browser, server, folder)
+            try:
+                size(server)
+                for part in PARTS:
+                    part(walk, topic)
+            except BaseException:
+                browser.shoot(folder / "where-it-failed.png")
+                print("on the page", walk.path, file=sys.stderr)
+                raise
+        finally:
+            browser.close()
+    finally:
+        server.stop()
+    print(f"the forum works in {path}; screenshots of {walk.taken} pages are in {folder}")
+
+
+PARTS = [as_stranger, as_newcomer, as_friend, as_moderator]
+
+if __name__ == "__main__":
+    main()

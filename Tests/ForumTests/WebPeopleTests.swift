@@ -1,0 +1,129 @@
+import Hermes
+import Testing
+
+@Suite struct WebPeopleTests {
+    private func action(_ page: TestPage, _ pattern: Regex<(Substring, Substring)>) throws -> String {
+        String(try #require(page.text.firstMatch(of: pattern), "\(page.text)").output.1)
+    }
+
+    @Test func friendsAreInvitedAnsweredAndTalkedTo() async throws {
+        try await withSite { site in
+            let ana = try await site.member("ana")
+            let bob = try await site.member("bob", "en")
+            let hostile = "<b onclick=x>hola</b>"
+            try await ana.get("/miembro/nadie", 404)
+            let done = try await ana.send(["accion": "invitar", "mensaje": hostile], to: "/miembro/bob")
+            #expect(done.header("Location") == "/amigos?hecho=invitacion")
+            #expect(try await ana.get("/amigos").text.contains("Esperan respuesta"))
+            let again = try await ana.send(["accion": "invitar"], to: "/miembro/bob", 400)
+            #expect(again.text.contains("Ya hay una invitación pendiente."))
+            let notices = try await bob.get("/avisos")
+            #expect(notices.text.contains("<html lang=\"en\">") && notices.text.contains("ana wants to be your friend"))
+            let page = try await bob.get("/amigos")
+            #expect(page.text.contains("&lt;b onclick=x&gt;hola&lt;/b&gt;") && !page.text.contains(hostile))
+            let id = try action(page, /name="invitacion" value="(\w+)"/)
+            // Only whom it is for.
+            try await ana.send(["accion": "aceptar", "invitacion": id], to: "/invitaciones", from: "/amigos", 403)
+            try await bob.send(["accion": "aceptar", "invitacion": id], to: "/invitaciones", from: "/amigos")
+            #expect(try await ana.get("/amigos").text.contains("<bdi>bob</bdi>"))
+            #expect(try await ana.get("/miembro/bob").text.contains("bob@example.com"), "friends see addresses")
+            try await bob.send([:], to: "/avisos")
+            #expect(try await !bob.get("/avisos").text.contains("mark new"))
+
+            let begun = try await ana.send(["accion": "conversar", "usuario": "bob"], to: "/charlas", from: "/amigos")
+            let chat = try #require(begun.header("Location"))
+            try await ana.send(["cuerpo": hostile], to: chat)
+            let list = try await bob.get("/charlas")
+            #expect(
+                list.text.contains("1 new") && list.text.contains("href=\"\(chat)\"") && !list.text.contains(hostile))
+            let said = try await bob.get(chat)
+            #expect(said.text.contains("&lt;b onclick=x&gt;") && !said.text.contains(hostile))
+            #expect(try await !bob.get("/charlas").text.contains("1 new"), "it was read")
+            try await bob.send(["cuerpo": "  "], to: chat, 400)
+            let eve = try await site.member("eve")
+            try await eve.get(chat, 404)
+            let message = try action(try await ana.get(chat), /<li id="m(\w+)"/)
+            try await bob.send(["accion": "quitar", "mensaje": message], to: chat, 404)
+            try await ana.send(["accion": "quitar", "mensaje": message], to: chat)
+            #expect(try await !bob.get(chat).text.contains("onclick"))
+            try await ana.send(["accion": "dejar"], to: "/miembro/bob")
+            try await bob.send(["cuerpo": "¿Hola?"], to: chat, 403)
+        }
+    }
+
+    @Test func groupsAreMadeJoinedAndLeft() async throws {
+        try await withSite { site in
+            let ana = try await site.member("ana")
+            let bob = try await site.member("bob")
+            _ = try await site.member("luz")
+            for name in ["bob", "luz"] {
+                let found = try await ana.send(["accion": "buscar", "dato": "\(name)@example.com"], to: "/amigos")
+                #expect(found.header("Location") == "/amigos?hecho=amigos")
+            }
+            let nobody = try await ana.send(["accion": "buscar", "dato": "nadie@example.com"], to: "/amigos", 404)
+            #expect(nobody.text.contains("No hemos encontrado a nadie"))
+            #expect(try await ana.get("/amigos?texto=lu").text.contains("<bdi>luz</bdi>"))
+            let empty = try await ana.send(["accion": "grupo", "nombre": "Lofoten"], to: "/charlas", 400)
+            #expect(empty.text.contains("value=\"Lofoten\"") && empty.text.contains("Elige a un amigo"))
+            let made = try await ana.send(["accion": "grupo", "nombre": "Lofoten", "con:bob": "1"], to: "/charlas")
+            let group = try #require(made.header("Location"))
+            try await ana.send(["accion": "añadir", "con:luz": "1"], to: group)
+            try await ana.send(["accion": "nombre", "nombre": "Noruega"], to: group)
+            let seen = try await bob.get(group)
+            #expect(seen.text.contains("<title>Noruega ·") && seen.text.contains("<bdi>luz</bdi>"))
+            try await bob.send(["accion": "eliminar"], to: group, 403)
+            try await bob.send(["accion": "salir"], to: group)
+            try await bob.get(group, 404)
+            try await ana.send(["accion": "eliminar"], to: group)
+            try await ana.get(group, 404)
+        }
+    }
+
+    @Test func whatWasWrittenIsChangedReportedAndModerated() async throws {
+        try await withSite { site in
+            let ana = try await site.member("ana")
+            let bob = try await site.member("bob")
+            _ = try await site.member("mod")
+            try await site.give("mod", "miembros")
+            try await site.give("mod", "moderadores")
+            let mod = site.visitor("en")
+            try await mod.send(["usuario": "mod", "clave": "Clave-7"], to: "/entrar")
+            let topic = try await ana.open("Un tema de ana", "Lo primero")
+            let comment = try action(try await ana.get(topic), /<li id="c(\w+)"/)
+            let editor = "/comentario/\(comment)/editar"
+            try await ana.send(["accion": "guardar", "comentario": "Lo segundo"], to: editor)
+            #expect(try await bob.get(topic).text.contains(">Lo segundo<"))
+            let blank = try await ana.send(["accion": "guardar", "comentario": " "], to: editor, 400)
+            #expect(blank.text.contains("role=\"alert\""))
+            for path in [editor, "\(topic)/editar", "/moderar"] {
+                try await bob.get(path, 403)
+                let answer = try await bob.browser.post(
+                    path, ["accion": "borrar", "prueba": try #require(try await bob.get(topic).formToken)])
+                #expect([403, 404].contains(answer.status), "\(path)")
+            }
+            #expect(try await site.visitor().get(editor, 303).header("Location")?.hasPrefix("/entrar") == true)
+            let flagged = try await bob.send(["motivo": "<i>feo</i>"], to: "/comentario/\(comment)/denunciar")
+            #expect(flagged.header("Location")?.hasPrefix(topic) == true)
+            try await bob.send([:], to: "/comentario/\(comment)/denunciar", 400)
+            let reports = try await mod.get("/moderar")
+            #expect(reports.text.contains("&lt;i&gt;feo&lt;/i&gt;") && reports.text.contains("Lo segundo"))
+            try await mod.send(["accion": "ocultar"], to: editor)
+            #expect(try await !bob.get(topic).text.contains("Lo segundo"))
+            #expect(try await mod.get(topic).text.contains("Lo segundo"))
+            try await mod.send(["accion": "mostrar"], to: editor)
+            #expect(try await bob.get(topic).text.contains("Lo segundo"))
+            for (action, shows) in [("fijar", "Fijado"), ("cerrar", "Cerrado")] {
+                try await mod.send(["accion": action], to: "\(topic)/editar")
+                #expect(try await bob.get("/").text.contains(">\(shows)<"))
+            }
+            #expect(try await !bob.get(topic).text.contains("<textarea"), "who cannot comment gets no form")
+            try await ana.send(["accion": "abrir"], to: "\(topic)/editar")
+            try await ana.send(["accion": "fijar"], to: "\(topic)/editar", 403)
+            try await ana.send(["accion": "nombre", "tema": "Otro nombre"], to: "\(topic)/editar")
+            #expect(try await bob.get("/").text.contains(">Otro nombre<"))
+            try await ana.send(["accion": "borrar"], to: editor)
+            try await mod.send(["accion": "borrar"], to: "\(topic)/editar")
+            try await bob.get(topic, 404)
+        }
+    }
+}

@@ -1,0 +1,147 @@
+import Hermes
+import Testing
+
+@Suite struct WebWritingTests {
+    @Test func somebodySignsUpWritesAndLeaves() async throws {
+        try await withSite { site in
+            let ana = site.visitor("es")
+            let done = try await ana.send(
+                [
+                    "usuario": "ana", "correo": "ana@example.com", "clave": "Clave-7", "nombre": "Ana",
+                    "movil": "600 100 200", "ciudad": "Soria", "a": "/nuevo",
+                ], to: "/registro")
+            #expect(done.header("Location") == "/nuevo")
+            let cookie = try #require(done.headers.first { $0.value.hasPrefix("sesion=") }?.value)
+            #expect(cookie.contains("; HttpOnly") && cookie.contains("; SameSite=Lax"))
+            let path = try await ana.open("Auroras en marzo", "¿Dónde se ven?")
+            let topic = try await ana.get(path)
+            #expect(topic.text.contains("¿Dónde se ven?") && topic.text.contains("<bdi>ana</bdi>"))
+            let comment = try await ana.send(["comentario": "Uno\r\nDos"], to: path)
+            #expect(comment.header("Location")?.hasPrefix("\(path)#c") == true)
+            #expect(try await ana.get(path).text.contains(">Uno\nDos<"))
+            // The rules are the API's.
+            let again = try await ana.send(["comentario": "Uno\nDos"], to: path, 400)
+            #expect(again.text.contains("Acabas de escribir lo mismo") && again.text.contains("Uno\nDos</textarea>"))
+            let token = ana.browser.cookies["sesion"] ?? ""
+            try await ana.send([:], to: "/salir", from: "/")
+            #expect(ana.browser.cookies["sesion"] == nil)
+            let gone = try await site.client.asSession(token).get("users/me")
+            #expect(gone.code == 209)
+            #expect(try await ana.get("/nuevo", 303).header("Location") == "/entrar?a=%2Fnuevo")
+            // By the address too, and back to where one was.
+            let back = try await ana.send(
+                ["usuario": "ANA@example.com", "clave": "Clave-7", "a": "/nuevo"], to: "/entrar")
+            #expect(back.header("Location") == "/nuevo")
+            #expect(try await ana.get("/nuevo").text.contains("Abrir un tema"))
+        }
+    }
+
+    @Test func whatIsRefusedSaysWhyInTheReadersLanguage() async throws {
+        try await withSite { site in
+            _ = try await site.member("ana")
+            let bob = site.visitor("en")
+            var form = [
+                "usuario": "Ana", "correo": "bob@example.com", "clave": "Clave-7", "nombre": "Bob",
+                "movil": "600100200",
+                "ciudad": "York",
+            ]
+            let taken = try await bob.send(form, to: "/registro", 400)
+            #expect(taken.text.contains("That user name is taken.") && taken.text.contains("value=\"bob@example.com\""))
+            #expect(!taken.text.contains("Clave-7"), "a password is shown to nobody")
+            form["usuario"] = "bob"
+            form["movil"] = "no"
+            #expect(
+                try await bob.send(form, to: "/registro", 400).text.contains("Missing or not valid: mobile number."))
+            let wrong = try await bob.send(["usuario": "ana", "clave": "otra"], to: "/entrar", 400)
+            #expect(wrong.text.contains("The user name or the password is wrong."))
+            #expect(bob.browser.cookies["sesion"] == nil)
+            let sent = try await bob.send(["correo": "nadie@example.com"], to: "/recuperar", 200)
+            #expect(sent.text.contains("a mail is on its way"))
+            // A member's own language goes before the browser's.
+            let ana = site.visitor("en")
+            try await ana.send(["usuario": "ana", "clave": "Clave-7"], to: "/entrar")
+            #expect(try await ana.get("/").text.contains("<html lang=\"es\">"))
+            let short = try await ana.send(["tema": "corto", "comentario": "x"], to: "/nuevo", 400)
+            #expect(short.text.contains("entre 6 y 200") && short.text.contains("role=\"alert\""))
+        }
+    }
+
+    @Test func formsOfOtherSitesDoNothing() async throws {
+        try await withSite { site in
+            let ana = try await site.member("ana")
+            let path = try await ana.open("Un tema mío")
+            let eve = try await site.member("eve")
+            let foreign = try #require(try await eve.get(path).formToken)
+            let own = try #require(try await ana.get(path).formToken)
+            let tries: [([String: String], [(String, String)])] = [
+                (["comentario": "ajeno"], []), (["comentario": "ajeno", "prueba": foreign], []),
+                (["comentario": "ajeno", "prueba": String(own.dropLast()) + "~"], []),
+                (["comentario": "ajeno", "prueba": own], [("Sec-Fetch-Site", "cross-site")]),
+                (["comentario": "ajeno", "prueba": own], [("Sec-Fetch-Site", "same-site")]),
+            ]
+            for (form, headers) in tries {
+                let answer = try await ana.browser.post(path, form, headers: headers)
+                #expect(answer.status == 403)
+                // What was written is not lost.
+                #expect(answer.text.contains("ajeno</textarea>"))
+            }
+            #expect(!(try await ana.get(path).text.contains("ajeno")))
+            #expect(try await ana.browser.post("/salir", [:]).status == 403)
+            #expect(try await ana.browser.post("/nuevo", ["tema": "Otro tema", "comentario": "x"]).status == 403)
+            try await ana.get("/nuevo")
+            // Nobody is logged in by another site, and none is registered.
+            let visitor = site.visitor()
+            #expect(try await visitor.browser.post("/entrar", ["usuario": "ana", "clave": "Clave-7"]).status == 403)
+            #expect(visitor.browser.cookies["sesion"] == nil)
+            // Without a session nothing is written.
+            #expect(try await visitor.browser.post(path, ["comentario": "x"]).status == 303)
+            #expect(try await visitor.browser.post("/nuevo", ["tema": "Otro tema", "comentario": "x"]).status == 303)
+            let topics = try await site.client.get("classes/Temas")
+            #expect(topics["results"]?.array?.count == 1)
+        }
+    }
+
+    @Test func noLinkLeadsAwayFromTheSite() async throws {
+        try await withSite { site in
+            _ = try await site.member("ana")
+            for path in ["https://mal.example", "//mal.example", "/\\mal.example", "/x\r\nSet-Cookie: a=b", "mal", ""] {
+                let visitor = site.visitor()
+                let done = try await visitor.send(["usuario": "ana", "clave": "Clave-7", "a": path], to: "/entrar")
+                #expect(done.header("Location") == "/", "\(path)")
+            }
+        }
+    }
+
+    @Test func aSessionThatHasEndedIsForgotten() async throws {
+        try await withSite { site in
+            let ana = try await site.member("ana")
+            let token = ana.browser.cookies["sesion"] ?? ""
+            let out = try await site.client.asSession(token).post("logout")
+            #expect(out.status == 200)
+            #expect(try await ana.get("/").text.contains("/entrar"))
+            #expect(ana.browser.cookies["sesion"] == nil)
+        }
+    }
+
+    @Test func settingsAreKept() async throws {
+        try await withSite { site in
+            let ana = try await site.member("ana")
+            var form = [
+                "nombre": "Ana \"<i>", "apellidos": "", "movil": "+34 611 222 333", "ciudad": "Jaca", "idioma": "en",
+                "localizable": "1",
+            ]
+            try await ana.send(form, to: "/ajustes")
+            let page = try await ana.get("/ajustes?hecho=guardado")
+            #expect(page.text.contains("<html lang=\"en\">") && page.text.contains("Saved."))
+            #expect(page.text.contains("value=\"Ana &quot;&lt;i&gt;\"") && page.text.contains("+34611222333"))
+            #expect(page.text.contains("name=\"avisos\" value=\"1\">"), "it is off")
+            #expect(page.text.contains("name=\"localizable\" value=\"1\" checked>"))
+            form["movil"] = "12"
+            form["ciudad"] = ""
+            let refused = try await ana.send(form, to: "/ajustes", 400)
+            #expect(
+                refused.text.contains("Missing or not valid: city, mobile number.")
+                    && refused.text.contains("value=\"12\""))
+        }
+    }
+}
