@@ -62,6 +62,13 @@ import Testing
         }
     }
 
+    /// How many notices there are of an object, and of how many members.
+    private func told(_ database: Postgres.Database, _ object: String) async throws -> (Int64, Int64) {
+        let rows = try await database.read(
+            "SELECT count(*), count(DISTINCT \"para\") FROM \"Avisos\" WHERE \"objeto\" = $1", [.text(object)])
+        return (rows.int(0, 0), rows.int(0, 1))
+    }
+
     /// The server that tells many is killed, and another one goes on.
     @Test func aJobThatIsKilledTellsNobodyTwice() async throws {
         let folder = HermesProcess.makeFolder("forum-notices")
@@ -88,15 +95,10 @@ import Testing
             let opened = try await post(
                 first, "functions/abrirTema", ["tema": "Para todos", "comentario": "Hola"], loop, token: token)
             let topic = opened["result"]?.object?["tema"]?.string ?? ""
-            let counted = "SELECT count(*), count(DISTINCT \"para\") FROM \"Avisos\" WHERE \"objeto\" = $1"
             try await test.withDatabase { _, database in
-                let told = { () async throws -> (Int64, Int64) in
-                    let rows = try await database.read(Statement(counted), [.text(topic)])
-                    return (rows.int(0, 0), rows.int(0, 1))
-                }
-                try await until(database.loop) { try await told().0 > 0 }
+                try await until(database.loop) { try await told(database, topic).0 > 0 }
                 first.child.signal(SIGKILL)
-                let middle = try await told()
+                let middle = try await told(database, topic)
                 let second = try HermesProcess(
                     folder: folder, name: "two", conninfo: test.conninfo, options: forumOptions)
                 try await second.waitUntilReady(database.loop)
@@ -106,7 +108,7 @@ import Testing
                         [])
                     return rows.int(0, 0) == 0
                 }
-                let now = try await told()
+                let now = try await told(database, topic)
                 #expect(now == (Int64(count * 9 / 10), Int64(count * 9 / 10)), "after \(middle): \(second.printed)")
                 second.child.signal(SIGTERM)
                 _ = try await second.exit(within: 60)

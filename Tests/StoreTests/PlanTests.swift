@@ -154,7 +154,7 @@ import Wire
 
 extension TestDatabase.Template {
     /// A forum whose tables PostgreSQL knows the contents of.
-    static let forum = TestDatabase.Template("forum") { conninfo in
+    static let forum = TestDatabase.Template("plans") { conninfo in
         let worker = Worker(name: "template")
         try await worker.run { _, loop in
             let database = Database(loop: loop, configuration: DatabaseConfiguration(conninfo))
