@@ -131,6 +131,7 @@ public struct ClassDefinition<Fields: ParseObject>: Sendable {
     ///
     /// - Parameters:
     ///   - name: what the number is called among the object's fields. Clients can't ask by it.
+    ///   - type: the class that holds the number.
     ///   - number: the field that holds it; an object for which the reader has none counts 0.
     ///   - reader: the field that points to the reader.
     ///   - object: the field that points to the object that is read.

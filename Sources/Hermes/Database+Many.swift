@@ -16,8 +16,9 @@ extension Database {
 
     /// Makes objects by one statement, 10,000 at most.
     ///
-    /// - Parameter skippingDuplicates: leaves out those that a unique index refuses; else one of them is 137, and none is
-    ///   made.
+    /// - Parameters:
+    ///   - records: the objects, all of one class.
+    ///   - skippingDuplicates: leaves out those that a unique index refuses; else one of them is 137, and none is made.
     /// - Returns: how many were made.
     /// - Throws: 111 for a value of another type than its field's, 105 for a field that the class has not.
     @discardableResult
@@ -36,8 +37,10 @@ extension Database {
     ///     try await t.updateAll(Query(Lectura.self).where(\.conversacion == id)) { $0.increment(\.noLeidos) }
     ///
     /// - Parameters:
+    ///   - query: which objects.
     ///   - readable: who may read them from now on, beside those who do.
     ///   - unreadable: who may read them no more. Objects that everybody may read stay so.
+    ///   - change: makes the change, on an object of which nothing is known.
     /// - Returns: how many there were.
     @discardableResult
     public func updateAll<Fields>(
@@ -116,6 +119,8 @@ extension Database {
     ///
     /// - Parameters:
     ///   - address: one alone, `ana@example.com`. To one that is none nothing is sent.
+    ///   - subject: one line; line breaks in it become blanks.
+    ///   - text: the plain text.
     ///   - html: beside the text; nil: there is only text.
     ///   - user: whose doing it is. Past the options `email.hourlyPerAccount` and `email.hourlyPerAddress` mails are dropped.
     /// - Throws: 1 where the server has no `email.smtp`.

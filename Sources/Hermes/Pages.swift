@@ -46,10 +46,11 @@ public struct Page: Sendable {
     /// A page that loads nothing from anywhere, and runs no script, unless the site's own.
     ///
     /// - Parameters:
-    ///   - html: the whole page. What comes from people must be escaped: ``Swift/String/escapedForHTML``.
+    ///   - html: the whole page. What comes from people must be escaped: `escapedForHTML` of a text does it.
     ///   - style: what stands in its `<style>`, to the letter; no other style within the page counts.
     ///   - ownFiles: scripts, styles and pictures that the site itself serves may be loaded (``Hermes/file(_:_:type:)``), and
     ///     scripts may ask the site. What stands within the page is no script even so.
+    ///   - status: of the HTTP answer.
     public static func html(_ html: String, style: String = "", ownFiles: Bool = false, status: Int = 200) -> Page {
         var page = Page(html, type: "text/html; charset=utf-8", status: status)
         var styles = ownFiles ? ["'self'"] : []
@@ -105,6 +106,7 @@ extension Hermes {
     ///
     /// - Parameters:
     ///   - name: `forum.css`.
+    ///   - contents: the file, as text.
     ///   - type: `text/css; charset=utf-8`.
     /// - Returns: the path: `/forum-0a1b2c3d4e5f.css`.
     public func file(_ name: String, _ contents: String, type: String) -> String {
