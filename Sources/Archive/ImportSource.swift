@@ -1,4 +1,5 @@
 import Glibc
+import Postgres
 import Schema
 import Wire
 
@@ -40,7 +41,7 @@ public struct ImportSource: Sendable, Equatable {
         guard className == nil else { throw ArchiveFailure("\(path) is a folder: its files are named after classes") }
         var sources: [ImportSource] = []
         var left: [String] = []
-        for file in entries(path) {
+        for file in namesInFolder(path) {
             guard let name = name(of: file) else { continue }
             if let content = content(name) {
                 sources.append(ImportSource(path: "\(path)/\(file)", content: content))
@@ -87,18 +88,5 @@ public struct ImportSource: Sendable, Equatable {
             return nil
         }
         return .objects(className: name)
-    }
-
-    private static func entries(_ folder: String) -> [String] {
-        guard let directory = opendir(folder) else { return [] }
-        defer { closedir(directory) }
-        var names: [String] = []
-        while let entry = readdir(directory) {
-            names.append(
-                withUnsafeBytes(of: &entry.pointee.d_name) { name in
-                    String(decoding: name.prefix { $0 != 0 }, as: UTF8.self)
-                })
-        }
-        return names.sorted()
     }
 }

@@ -77,21 +77,7 @@ public struct Page: Sendable {
 
 extension String {
     /// As text within HTML, and within quotes in a tag.
-    public var escapedForHTML: String {
-        var out = ""
-        out.reserveCapacity(utf8.count)
-        for character in unicodeScalars {
-            switch character {
-            case "&": out += "&amp;"
-            case "<": out += "&lt;"
-            case ">": out += "&gt;"
-            case "\"": out += "&quot;"
-            case "'": out += "&#39;"
-            default: out.unicodeScalars.append(character)
-            }
-        }
-        return out
-    }
+    public var escapedForHTML: String { htmlEscaped }
 }
 
 extension Hermes {

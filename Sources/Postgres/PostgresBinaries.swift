@@ -16,11 +16,11 @@ public struct PostgresBinaries: Sendable, Hashable {
     private static let debian = "/usr/lib/postgresql"
 
     /// The versions of which Debian's packages have put something here.
-    static var debianVersions: [Int] { entries(debian).compactMap { Int($0) } }
+    static var debianVersions: [Int] { namesInFolder(debian).compactMap { Int($0) } }
 
     static func find(folder: String?, majorVersion: Int?, debian: String) throws -> PostgresBinaries {
         if let folder { return try PostgresBinaries(folder: folder) }
-        let versions = entries(debian).compactMap { Int($0) }.sorted(by: >)
+        let versions = namesInFolder(debian).compactMap { Int($0) }.sorted(by: >)
         for version in versions
         where version == majorVersion ?? version && isProgram("\(debian)/\(version)/bin/postgres") {
             return try PostgresBinaries(folder: "\(debian)/\(version)/bin")
@@ -64,17 +64,4 @@ public struct PostgresBinaries: Sendable, Hashable {
     func path(_ program: String) -> String { "\(folder)/\(program)" }
 
     private static func isProgram(_ path: String) -> Bool { access(path, X_OK) == 0 }
-
-    private static func entries(_ folder: String) -> [String] {
-        guard let directory = opendir(folder) else { return [] }
-        defer { closedir(directory) }
-        var names: [String] = []
-        while let entry = readdir(directory) {
-            names.append(
-                withUnsafeBytes(of: &entry.pointee.d_name) { name in
-                    String(decoding: name.prefix { $0 != 0 }, as: UTF8.self)
-                })
-        }
-        return names
-    }
 }
