@@ -54,6 +54,9 @@ public struct JobRun {
     public let store: Store
     let runner: JobRunner
 
-    /// Keeps a line about how far it is, for those who look at the queue.
-    public func report(_ message: String) async throws { try await runner.report(message, of: job) }
+    /// Keeps a line about how far it is, for those who look at the queue. What is told elsewhere in the same
+    /// transaction cannot come after what the job's end tells.
+    public func report(_ message: String, in operation: Operation) async throws {
+        try await runner.report(message, of: job, in: operation)
+    }
 }

@@ -326,8 +326,8 @@ public final class JobRunner {
         }
     }
 
-    func report(_ message: String, of job: Job) async throws {
-        let rows = try await store.database.write(
+    func report(_ message: String, of job: Job, in operation: Operation) async throws {
+        let rows = try await operation.write(
             JobSQL.report, [.int(job.id), .int(Int64(job.run)), .text(node), .text(message)])
         guard rows.count > 0 else { throw CancellationError() }
     }

@@ -117,8 +117,11 @@ extension API {
     }
 
     fileprivate func report(_ text: String, _ run: JobRun) async throws {
-        try await run.report(text)
-        try await setStatus(ParseJob(run.job), [("message", .string(text))])
+        // The job's row is locked first, and only while it runs: its end comes after this, or this comes too late.
+        try await store.operation(as: .master).inTransaction { operation in
+            try await run.report(text, in: operation)
+            try await self.setStatus(ParseJob(run.job), [("message", .string(text))], in: operation)
+        }
     }
 
     private func end(_ job: ParseJob, _ ending: JobEnding, _ operation: Operation) async throws {

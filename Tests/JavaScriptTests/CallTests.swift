@@ -1,6 +1,7 @@
 import Cloud
 import Core
 import Foundation
+import Synchronization
 import Testing
 import Wire
 
@@ -212,6 +213,26 @@ import Wire
         #expect(description.handlers == ["afterSave _User", "beforeSave Temas", "function abrir", "job resumen"])
         #expect(description.missing.map(\.name) == [#"module "fs""#])
         #expect(description.missing.first?.place.hasSuffix("main.js:5") == true)
+    }
+
+    @Test func aJobsMessagesComeInTheirOrderAndBeforeItsEnd() async throws {
+        let script = try Script(
+            """
+            Parse.Cloud.job('prisa', ({ message }) => { message('uno'); message(2); message('dos'); return 'fin'; });
+            """)
+        let code = try await script.load()
+        let job = try #require(code.code.jobs["prisa"])
+        let told = Mutex<[String]>([])
+        let call = CloudCall(
+            payload: ["jobName": "prisa", "params": [:]], sessionToken: nil, caller: FakeServer(),
+            report: { text in
+                // The first one takes longer than the second.
+                if text == "uno" { try await Task.sleep(for: .milliseconds(100)) }
+                told.withLock { $0.append(text) }
+            })
+        let answer = try await job.run(call)
+        told.withLock { $0.append(answer.body?.string ?? "nothing") }
+        #expect(told.withLock { $0 } == ["uno", "dos", "fin"])
     }
 }
 

@@ -150,7 +150,7 @@ import Wire
             var kind = JobKind("correo") { run in
                 ledger.note("run \(run.job.run) after \(run.job.failures)")
                 guard run.job.failures == 2 else { throw JobFailure("the server is busy") }
-                try await run.report("por fin")
+                try await run.report("por fin", in: run.store.operation(as: .master))
                 return "enviado"
             }
             kind.backoff = JobBackoff(first: .milliseconds(20), longest: .seconds(1))

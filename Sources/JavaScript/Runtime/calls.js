@@ -93,13 +93,21 @@
 
   async function ofJob({ handler }, request, payload) {
     const { log: jobLog, ip, headers, installationId } = request;
+    // One message after the other, whether the job waits for them or not; its own end comes after them all.
+    let told = Promise.resolve();
+    const message = text => {
+      if (typeof text !== 'string') return Promise.resolve();
+      const telling = told.then(() => rest.report(text));
+      told = telling.catch(() => {});
+      return telling;
+    };
     const job = { params: parameters(payload.params || {}), jobName: payload.jobName, jobId: payload.jobId, log: jobLog, ip, headers,
-      installationId, message: text => (typeof text === 'string' ? rest.report(text) : Promise.resolve()) };
+      installationId, message };
     let result;
     try { result = await handler(job); } catch (error) {
       // What was thrown and is no text leaves the last message as it is.
       throw typeof error === 'string' || error instanceof Error ? error : new ParseError(ParseError.SCRIPT_FAILED, '');
-    }
+    } finally { await told; }
     const text = result instanceof Error ? result.message : result;
     return typeof text === 'string' ? { body: text } : {};
   }
