@@ -64,10 +64,10 @@ let package = Package(
         room("Store", ["Core", "Postgres", "Wire", "Schema", "CCrypto"]),
         room("Archive", ["Core", "Dates", "Postgres", "Wire", "Schema", "Store", "CCrypto"]),
         room("Accounts", ["Core", "Postgres", "HTTP", "Wire", "Schema", "Store", "CCrypto", "CCrypt", "CCjose"]),
-        room("Cloud", ["Core", "HTTP", "Wire", "CCrypto"]),
+        room("Cloud", ["Core", "HTTP", "Wire", "Options", "CCrypto"]),
         .target(
             name: "JavaScript",
-            dependencies: ["Core", "HTTP", "Wire", "Cloud", "CJavaScriptCore", "CRuntimeScripts", "CCrypto"],
+            dependencies: ["Core", "HTTP", "Wire", "Options", "Cloud", "CJavaScriptCore", "CRuntimeScripts", "CCrypto"],
             path: "Sources/JavaScript", exclude: ["Runtime"], swiftSettings: rules),
         room("Browse", ["Core", "Dates", "HTTP", "Wire"]),
         room("Terminal", ["Core", "Wire", "Browse", "CNcurses"]),

@@ -15,15 +15,6 @@ public struct AccountExportOptions: Sendable {
 
 /// All that is an account's own, for its user to take along.
 extension Accounts {
-    private static let count = Statement(
-        """
-        INSERT INTO "_hermes_rate_limits" AS r (key, count, resets_at) VALUES ($1::text, 1, now() + interval '1 hour')
-        ON CONFLICT (key) DO UPDATE SET
-            count = CASE WHEN r.resets_at <= now() THEN 1 ELSE r.count + 1 END,
-            resets_at = CASE WHEN r.resets_at <= now() THEN excluded.resets_at ELSE r.resets_at END
-        RETURNING count, ceil(extract(epoch FROM resets_at - now()))::int8
-        """)
-
     /// `{exportedAt, user, roles, sessions, relations, objects: {CLASS: […]}, application: […]}`: the user without
     /// passwords and tokens, its sessions without theirs, the objects that name it by a pointer or in their ACL and that it
     /// may read, and what hooks add.
@@ -32,7 +23,7 @@ extension Accounts {
     ///
     /// - Throws: 101 for an unknown user; 100 (429) for one export too many; 102 for too much of it.
     public func export(_ userId: String, in operation: Operation) async throws -> JSON {
-        if !operation.viewer.isAboveAccess { try await countExport(of: userId) }
+        if !operation.viewer.isAboveAccess { try await countExport(of: userId, operation) }
         let master = try operation.nested(as: .master)
         guard
             case .object(var user) = try await store.getRow(Query(className: "_User"), objectId: userId, in: master)
@@ -70,12 +61,12 @@ extension Accounts {
         ]
     }
 
-    private func countExport(of userId: String) async throws {
-        let rows = try await database.write(Accounts.count, [.text(Digest.sha256("export of \(userId)"))])
-        guard rows.int(0, 0) <= Int64(options.export.hourly) else {
+    private func countExport(of userId: String, _ operation: Operation) async throws {
+        let exports = try await RateCount.add(to: "export of \(userId)", within: 3600, in: operation.afterwards())
+        guard exports.count <= options.export.hourly else {
             throw ParseError(
                 100, "This account has been exported too often. Try again later.", status: 429,
-                retryAfter: Int(rows.int(0, 1)))
+                retryAfter: exports.secondsLeft)
         }
     }
 }

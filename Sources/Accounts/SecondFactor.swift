@@ -35,15 +35,6 @@ struct SecondFactor {
             "_second_factor" = jsonb_set("_second_factor", '{recovery}', ("_second_factor" -> 'recovery') - $2::text)
         WHERE "objectId" = $1::text AND "_second_factor" -> 'recovery' ? $2::text RETURNING 1
         """)
-    private static let count = Statement(
-        """
-        INSERT INTO "_hermes_rate_limits" AS r (key, count, resets_at) VALUES ($1::text, 1, now() + interval '15 minutes')
-        ON CONFLICT (key) DO UPDATE SET
-            count = CASE WHEN r.resets_at <= now() THEN 1 ELSE r.count + 1 END,
-            resets_at = CASE WHEN r.resets_at <= now() THEN excluded.resets_at ELSE r.resets_at END
-        RETURNING count
-        """)
-    private static let forget = Statement("DELETE FROM \"_hermes_rate_limits\" WHERE key = $1::text")
 
     private static let missing = ParseError(-1, "Missing additional authData mfa")
     private static let invalid = ParseError(141, "Invalid MFA token")
@@ -66,9 +57,9 @@ struct SecondFactor {
     private func check(_ userId: String, _ stored: JSONObject, token: JSON?, in operation: Operation) async throws {
         guard case .string(let token)? = token, !token.isEmpty else { throw SecondFactor.missing }
         // Counted by itself, whatever becomes of the operation.
-        let key = Digest.sha256("mfa of \(userId)")
-        let tries = try await operation.afterwards().write(SecondFactor.count, [.text(key)]).int(0, 0)
-        guard tries <= Int64(options.attempts) else {
+        let tries = "mfa of \(userId)"
+        let tried = try await RateCount.add(to: tries, within: 900, in: operation.afterwards())
+        guard tried.count <= options.attempts else {
             throw ParseError(141, "Too many MFA tokens were wrong. Try again in a quarter of an hour.")
         }
         guard let sealed = stored["secret"]?.string.flatMap({ Base64.decode($0) }),
@@ -82,7 +73,7 @@ struct SecondFactor {
             used = try await operation.write(SecondFactor.useCode, [.text(userId), .text(Digest.sha256(token))])
         }
         guard used.count > 0 else { throw SecondFactor.invalid }
-        _ = try await operation.afterwards().write(SecondFactor.forget, [.text(key)])
+        try await RateCount.reset(tries, in: operation.afterwards())
     }
 
     /// Sets it up, replaces or ends it, as part of a write to the user.

@@ -1,3 +1,4 @@
+import Options
 import Wire
 
 /// One hook, function or job of an application.
@@ -12,7 +13,10 @@ public struct CloudHandler: Sendable {
     public var timeLimit: Double?
     /// Of a function: what its provider says of it, for whoever lists them.
     public var description = JSONObject()
-    /// Runs wherever its provider runs code, never on a worker; ends soon after its task is cancelled.
+    /// `run` only hands calls over to threads of its provider's own, and waits: it may be called on a worker, which
+    /// spares each call two changes of thread.
+    public var handsOver = false
+    /// Runs wherever its provider runs code; ends soon after its task is cancelled.
     ///
     /// It throws a `ParseError` for the client; whoever provides it turns every other fault into one (141).
     public let run: @Sendable (CloudCall) async throws -> CloudAnswer
@@ -39,6 +43,8 @@ public struct CloudCode: Sendable {
     public var sessionCookie: String?
     /// Says which language somebody reads: told `user`, answers a text or nothing.
     public var language: CloudHandler?
+    /// How often clients may ask for routes, beside the option `rateLimit`.
+    public var rateLimits: [ServerOptions.RateLimit] = []
     /// Requests with a session leave word of it, for whoever asks who is there.
     public var notesPresence = false
 

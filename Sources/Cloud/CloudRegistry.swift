@@ -40,6 +40,7 @@ extension CloudCode {
             merged.classes += part.classes
             merged.starts += part.starts
             merged.pages += part.pages
+            merged.rateLimits += part.rateLimits
             merged.sessionCookie = merged.sessionCookie ?? part.sessionCookie
             merged.language = merged.language ?? part.language
             merged.notesPresence = merged.notesPresence || part.notesPresence

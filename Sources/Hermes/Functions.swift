@@ -124,8 +124,8 @@ public final class FunctionRequest: Request {
 extension Hermes {
     /// A function that clients call: `POST /functions/NAME`.
     ///
-    /// What it needs and what its fields ask for is checked in this order, before `body` runs: 142 says what is wrong, and
-    /// 155 that the rate limit is passed. The master key is not bound by any of it (so do not take for granted that what
+    /// The rate limit, what it needs and what its fields ask for are checked in this order, before `body` runs: 100 (HTTP
+    /// status 429) says that it was called too often, 142 what is wrong. The master key is not bound by any of it (so do not take for granted that what
     /// is required is there: ``FunctionRequest/value(_:as:)`` throws). `GET /functions`, with the master key, lists all
     /// functions with what they ask for.
     ///
@@ -139,7 +139,7 @@ extension Hermes {
     ///   - name: letters, digits and dots.
     ///   - needs: who may call it.
     ///   - fields: what its parameters must be; others pass as they come.
-    ///   - rateLimit: how often a user (or, without one, an address) may call it on this node.
+    ///   - rateLimit: how often a user (or, without one, an address) may call it, on all nodes together.
     ///   - timeLimit: how long it may take; nil: as the option `cloudTimeLimit` says, 10 s.
     ///   - body: answers the result: any ``ParseValue``, an optional one, or nothing; of a type that is none of these, the
     ///     program ends here with a message that says so.
@@ -177,12 +177,10 @@ extension Hermes {
     ) {
         let hook = "function \(name)"
         let parameters = Parameters(fields)
-        let counter = rateLimit.map { RateCounter($0) }
         var handler = CloudHandler(hook, timeLimit: timeLimit) { call in
             var given = call.payload["params"]?.object ?? JSONObject()
             if call.payload["master"]?.bool != true {
                 try needs.check(call)
-                try counter?.count(call)
                 try parameters.check(&given)
             }
             let request = FunctionRequest(call, name: hook, params: given.values)
@@ -191,7 +189,10 @@ extension Hermes {
         handler.description = JSONObject([("needs", needs.description), ("fields", .object(parameters.description))])
         if let rateLimit { handler.description["rateLimit"] = rateLimit.description }
         let made = handler
-        register { $0.functions[name] = made }
+        register {
+            $0.functions[name] = made
+            if let rateLimit { $0.rateLimits.append(rateLimit.option(function: name)) }
+        }
     }
 }
 

@@ -287,7 +287,21 @@ final class Engine {
         fault.file = field("sourceURL")
         fault.line = field("line").flatMap { Int($0) }
         fault.stack = field("stack")
+        // What the runtime's own scripts complain of, the application's has done.
+        if fault.file?.hasPrefix("hermes:") == true, let place = Engine.firstPlaceOutside(fault.stack ?? "") {
+            (fault.file, fault.line) = place
+        }
         return fault
+    }
+
+    private static func firstPlaceOutside(_ stack: String) -> (String, Int)? {
+        for call in stack.split(separator: "\n") {
+            let place = call.split(separator: "@", omittingEmptySubsequences: false).last ?? ""
+            let parts = place.split(separator: ":")
+            guard !place.hasPrefix("hermes:"), parts.count >= 3, let line = Int(parts[parts.count - 2]) else { continue }
+            return (parts.dropLast(2).joined(separator: ":"), line)
+        }
+        return nil
     }
 }
 

@@ -1,6 +1,7 @@
 import Cloud
 import Core
 import Glibc
+import Options
 import Wire
 
 /// What the runtime's scripts are given: the only ways out of the engine.
@@ -19,7 +20,9 @@ extension IsolateThread {
         add("configuration") { [unowned self] _ in engine.json(Array(configuration.description.utf8)) }
         add("register") { [unowned self] arguments in
             let (sort, name, className) = (arguments.text(0), arguments.text(1), arguments.text(2))
-            if let key = HandlerKey(sort: sort, name: name, className: className) { register(key) }
+            if let key = HandlerKey(sort: sort, name: name, className: className) {
+                try register(key, rateLimits(arguments.text(3)))
+            }
             return nil
         }
         add("missing") { [unowned self] in
@@ -67,6 +70,14 @@ extension IsolateThread {
         addCrypto(add)
         addFetch(add)
         return host
+    }
+
+    /// - Throws: `EngineFault` for what is no limit.
+    private func rateLimits(_ text: String) throws -> [ServerOptions.RateLimit] {
+        let limits = try JSONParser.parse(Array(text.utf8))
+        do throws(OptionFault) { return try [ServerOptions.RateLimit](option: limits) } catch {
+            throw EngineFault("rateLimit \(error)")
+        }
     }
 
     /// One of the runtime's own scripts, compiled; undefined where there is none of that name.

@@ -1,5 +1,6 @@
 import Core
 import Glibc
+import Options
 import Synchronization
 import Wire
 
@@ -19,7 +20,7 @@ final class Isolate: Sendable {
     /// When the turn that runs now began, on the monotonic clock; 0 between turns.
     let turnBegan = Atomic<UInt64>(0)
     private let calls = Mutex(Calls())
-    private let handlersBox = Mutex<Set<HandlerKey>>([])
+    private let handlersBox = Mutex<[HandlerKey: [ServerOptions.RateLimit]]>([:])
     private let missingBox = Mutex<[MissingFeature]>([])
     /// Called when the code registers something after it has been loaded.
     let changed: @Sendable () -> Void
@@ -53,8 +54,13 @@ final class Isolate: Sendable {
         }
     }
 
-    var handlers: Set<HandlerKey> { handlersBox.withLock { $0 } }
-    func add(_ key: HandlerKey) -> Bool { handlersBox.withLock { $0.insert(key).inserted } }
+    /// With how often clients may ask for them.
+    var handlers: [HandlerKey: [ServerOptions.RateLimit]] { handlersBox.withLock { $0 } }
+    func has(_ key: HandlerKey) -> Bool { handlersBox.withLock { $0[key] != nil } }
+    /// Whether that changes anything.
+    func add(_ key: HandlerKey, _ rateLimits: [ServerOptions.RateLimit]) -> Bool {
+        handlersBox.withLock { $0.updateValue(rateLimits, forKey: key) != rateLimits }
+    }
     var missing: [MissingFeature] { missingBox.withLock { $0 } }
     func add(_ feature: MissingFeature) {
         missingBox.withLock { if !$0.contains(feature) { $0.append(feature) } }

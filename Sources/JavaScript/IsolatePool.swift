@@ -1,4 +1,5 @@
 import Core
+import Options
 import Synchronization
 import Wire
 
@@ -10,7 +11,7 @@ final class IsolatePool: Sendable {
         var number = 0
         var hasEnded = false
         /// All that the code has ever registered: an isolate that is being renewed will have it again.
-        var handlers: Set<HandlerKey> = []
+        var handlers: [HandlerKey: [ServerOptions.RateLimit]] = [:]
         var changed: @Sendable () -> Void = {}
     }
     private enum Slot {
@@ -64,10 +65,10 @@ final class IsolatePool: Sendable {
         state.withLock { $0.slots.compactMap { if case .ready(let isolate) = $0 { isolate } else { nil } } }
     }
     /// What the code has registered, in whichever isolate.
-    var handlers: Set<HandlerKey> {
-        let now = ready.reduce(into: Set()) { $0.formUnion($1.handlers) }
+    var handlers: [HandlerKey: [ServerOptions.RateLimit]] {
+        let now = ready.map(\.handlers)
         return state.withLock { state in
-            state.handlers.formUnion(now)
+            for handlers in now { state.handlers.merge(handlers) { $1 } }
             return state.handlers
         }
     }

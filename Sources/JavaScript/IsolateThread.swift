@@ -2,6 +2,7 @@ import Cloud
 import Core
 import Glibc
 import HTTP
+import Options
 import Wire
 
 /// What lives on an isolate's thread: the engine, the runtime's entry points, timers, requests on their way.
@@ -102,7 +103,7 @@ final class IsolateThread {
                 timeOut(call)
             }
         }
-        guard isolate.handlers.contains(call.key) else {
+        guard isolate.has(call.key) else {
             early.append(call)
             return
         }
@@ -164,8 +165,8 @@ final class IsolateThread {
     }
 
     /// The code has registered a handler.
-    func register(_ key: HandlerKey) {
-        guard isolate.add(key) else { return }
+    func register(_ key: HandlerKey, _ rateLimits: [ServerOptions.RateLimit]) {
+        guard isolate.add(key, rateLimits) else { return }
         let waiting = early.filter { $0.key == key }
         early.removeAll { $0.key == key }
         // Not within the turn that registers it.

@@ -35,7 +35,8 @@ public final class JavaScriptCode: Sendable {
     /// What the code listens to and offers now.
     public var code: CloudCode {
         var code = CloudCode()
-        for key in pool.handlers {
+        for (key, rateLimits) in pool.handlers {
+            code.rateLimits += rateLimits
             switch key {
             case .trigger(let trigger): code.triggers[trigger] = [handler(key)]
             case .function(let name): code.functions[name] = handler(key)
@@ -47,7 +48,7 @@ public final class JavaScriptCode: Sendable {
 
     /// What the code registers and what it lacks, for people: one line each.
     public var description: JavaScriptDescription {
-        JavaScriptDescription(handlers: pool.handlers.map(\.description).sorted(), missing: pool.missing)
+        JavaScriptDescription(handlers: pool.handlers.keys.map(\.description).sorted(), missing: pool.missing)
     }
 
     /// Ends the code at once; calls that run fail. Not needed for a swap.
@@ -55,7 +56,9 @@ public final class JavaScriptCode: Sendable {
 
     private func handler(_ key: HandlerKey) -> CloudHandler {
         let name = "\(mainFile.split(separator: "/").last ?? "main.js") \(key.description)"
-        return CloudHandler(name) { call in try await self.run(key, name, call) }
+        var handler = CloudHandler(name) { call in try await self.run(key, name, call) }
+        handler.handsOver = true
+        return handler
     }
 
     private func run(_ key: HandlerKey, _ name: String, _ call: CloudCall) async throws -> CloudAnswer {

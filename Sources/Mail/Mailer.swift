@@ -184,28 +184,13 @@ public struct Mailer: Sendable {
 
     // MARK: bounds
 
-    private static let count = Statement(
-        """
-        INSERT INTO "_hermes_rate_limits" AS r (key, count, resets_at)
-        SELECT key, 1, now() + interval '1 hour' FROM unnest($1::text[]) WITH ORDINALITY AS k (key, place) ORDER BY place
-        ON CONFLICT (key) DO UPDATE SET
-            count = CASE WHEN r.resets_at <= now() THEN 1 ELSE r.count + 1 END,
-            resets_at = CASE WHEN r.resets_at <= now() THEN excluded.resets_at ELSE r.resets_at END
-        RETURNING key, count
-        """)
-
     /// Counts it, for all nodes together.
     private func isWithinBounds(_ mail: Mail, _ operation: Operation) async throws -> Bool {
         // The name before the @ is the receiver's server's to understand, but none takes case for a difference.
-        var bounds = [Digest.sha256("mail to \(mail.to.lowercased())"): options.hourlyPerAddress]
-        var keys = Array(bounds.keys)
-        if let account = mail.account {
-            let key = Digest.sha256("mail of \(account)")
-            bounds[key] = options.hourlyPerAccount
-            keys.append(key)
-        }
-        let rows = try await operation.write(Mailer.count, [.textArray(keys)])
-        return (0..<rows.count).allSatisfy { rows.int($0, 1) <= Int64(bounds[rows.string($0, 0)] ?? .max) }
+        var bounds = ["mail to \(mail.to.lowercased())": options.hourlyPerAddress]
+        if let account = mail.account { bounds["mail of \(account)"] = options.hourlyPerAccount }
+        let counts = try await RateCount.add(to: Array(bounds.keys), within: 3600, in: operation)
+        return bounds.allSatisfy { thing, bound in counts[thing].map { $0.count <= bound } ?? false }
     }
 }
 

@@ -57,7 +57,7 @@ extension ServerOptions {
         public init() {}
     }
 
-    public struct RateLimit: Sendable {
+    public struct RateLimit: Sendable, Equatable {
         public enum Zone: String, Sendable, CaseIterable { case ip, user, session, global }
         public var requestPath = ""
         /// Milliseconds.

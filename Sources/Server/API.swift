@@ -17,7 +17,6 @@ final class API {
     let routes: RouteTable
     let errors: ErrorAnswer
     private let identification: Identification
-    let rateLimits: RateLimits
     private let pages: PageRoutes
     private let cors: CORS
     private(set) lazy var cloud = CloudDispatch(self, registry, timeLimit: options.cloudTimeLimit)
@@ -44,7 +43,6 @@ final class API {
         self.globalConfig = globalConfig
         self.mailer = mailer
         identification = Identification(options: options)
-        rateLimits = RateLimits(options.rateLimit)
         pages = PageRoutes(options: options, accounts: accounts, ownPages: ownPages)
         cors = CORS(options)
         accounts.language = { [unowned self] userId, operation in try await cloud.language(of: userId, in: operation) }
@@ -105,10 +103,10 @@ final class API {
         let viewer: Viewer
         do { viewer = try await self.viewer(caller, ignoringSession: ignoresSession) } catch {
             // Who invents sessions is counted all the same.
-            try await rateLimits.check([counted], caller, nil, store.database)
+            try await cloud.rateLimits.check([counted], caller, nil, store)
             throw error
         }
-        try await rateLimits.check([counted], caller, viewer, store.database)
+        try await cloud.rateLimits.check([counted], caller, viewer, store)
         if cloud.code.notesPresence { await presence.note(viewer, store.database) }
         user = viewer.userId
         guard let match else {

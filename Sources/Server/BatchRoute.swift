@@ -16,12 +16,12 @@ extension API {
         // Nothing runs unless all parts can be routed.
         var requests: [(Route, Request)] = []
         for part in parts { requests.append(try self.part(part, of: request)) }
-        try await rateLimits.check(
+        try await cloud.rateLimits.check(
             requests.map { route, request in
                 RateLimits.Counted(
                     method: request.method, path: request.path, ignoresSession: route.ignoresSession,
                     isPartOfBatch: true)
-            }, request.caller, request.viewer, store.database)
+            }, request.caller, request.viewer, store)
         if request.body["transaction"] == .bool(true) { return try await transaction(requests, request.operation) }
         var answers: [[UInt8]] = []
         for (route, request) in requests {

@@ -12,6 +12,8 @@ final class CloudDispatch {
     let registry: CloudRegistry
     private var generation = -1
     private(set) var code = CloudCode()
+    /// The option's and the code's own.
+    private(set) var rateLimits = RateLimits([])
     /// Seconds that a call may take.
     private let timeLimit: Double
 
@@ -27,6 +29,7 @@ final class CloudDispatch {
         guard now != generation else { return }
         generation = now
         code = registry.code
+        rateLimits = RateLimits(api.options.rateLimit + code.rateLimits)
         let here = Here(self)
         var hooks: [Hook] = []
         var finds: [FindHook] = []
@@ -149,13 +152,18 @@ final class CloudDispatch {
 
     struct TimeIsUp: Error {}
 
-    /// Runs it on Swift's own threads. Ends at the limit, or when the client has gone, whatever the handler does.
+    /// Runs it on Swift's own threads, or its provider's. Ends at the limit, or when the client has gone, whatever the
+    /// handler does.
     func run(
         _ handler: CloudHandler, _ call: CloudCall, atMost limit: Double
     ) async throws -> CloudAnswer {
         let outcome = CloudOutcome<CloudAnswer>()
-        let task = Task.detached { await outcome.run { try await handler.run(call) } }
-        let timer = api.store.database.loop.schedule(after: UInt64(limit * 1e9)) {
+        let loop = api.store.database.loop
+        let task =
+            handler.handsOver
+            ? loop.spawnImmediately { await outcome.run { try await handler.run(call) } }
+            : Task.detached { await outcome.run { try await handler.run(call) } }
+        let timer = loop.schedule(after: UInt64(limit * 1e9)) {
             outcome.waiter.resume(throwing: TimeIsUp())
         }
         defer { timer.cancel() }

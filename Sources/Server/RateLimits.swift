@@ -1,5 +1,4 @@
 import Options
-import Postgres
 import Store
 import Wire
 
@@ -10,6 +9,8 @@ struct RateLimits: Sendable {
             case text(String)
             /// `:name`: any one.
             case any
+            /// `:name?`, at the end: one or none.
+            case maybe
             /// `*name`: all that follow, one at least.
             case rest
         }
@@ -22,11 +23,15 @@ struct RateLimits: Sendable {
         init(_ option: ServerOptions.RateLimit) {
             self.option = option
             path = option.requestPath.lowercased().split(separator: "/").map { segment in
-                if segment.hasPrefix(":") { return .any }
+                if segment.hasPrefix(":") { return segment.hasSuffix("?") ? .maybe : .any }
                 if segment.hasPrefix("*") || segment == "(.*)" { return .rest }
                 return .text(String(segment))
             }
-            name = "\(option.requestPath) \(option.requestMethods.joined(separator: "|")) \(option.zone.rawValue)"
+            // As many, and as long: two limits may stand for one path.
+            name = """
+                \(option.requestPath) \(option.requestMethods.joined(separator: "|")) \(option.zone.rawValue) \
+                \(option.requestCount ?? 0) \(option.requestTimeWindow ?? 0)
+                """
         }
 
         func counts(_ method: String, _ segments: [String]) -> Bool {
@@ -34,6 +39,7 @@ struct RateLimits: Sendable {
             for (index, segment) in path.enumerated() {
                 switch segment {
                 case .rest: return segments.count > index
+                case .maybe: return segments.count <= index + 1
                 case .any: if segments.count <= index { return false }
                 case .text(let text):
                     if segments.count <= index || segments[index].lowercased() != text { return false }
@@ -45,7 +51,11 @@ struct RateLimits: Sendable {
 
     private let limits: [Limit]
 
-    init(_ options: [ServerOptions.RateLimit]) { limits = options.map(Limit.init) }
+    init(_ options: [ServerOptions.RateLimit]) {
+        var names: Set<String> = []
+        // What stands there twice counts once.
+        limits = options.map(Limit.init).filter { names.insert($0.name).inserted }
+    }
 
     /// One request, or a part of a batch.
     struct Counted {
@@ -55,24 +65,12 @@ struct RateLimits: Sendable {
         var isPartOfBatch = false
     }
 
-    private static let count = Statement(
-        """
-        INSERT INTO "_hermes_rate_limits" AS r (key, count, resets_at)
-        VALUES ($1::text, $2::int8, now() + $3::float8 * interval '1 millisecond')
-        ON CONFLICT (key) DO UPDATE SET
-            count = CASE WHEN r.resets_at <= now() THEN excluded.count ELSE r.count + excluded.count END,
-            resets_at = CASE WHEN r.resets_at <= now() THEN excluded.resets_at ELSE r.resets_at END
-        RETURNING count, ceil(extract(epoch FROM resets_at - now()))::int8
-        """)
-
-    static let forget = Statement("DELETE FROM \"_hermes_rate_limits\" WHERE resets_at < now() - interval '1 minute'")
-
     /// Counts requests before anything of them is done.
     ///
     /// - Parameters:
     ///   - viewer: nil where the session that came along is none: the address is counted then.
     /// - Throws: 100 (429) for what is one too many.
-    func check(_ requests: [Counted], _ caller: Caller, _ viewer: Viewer?, _ database: Database) async throws {
+    func check(_ requests: [Counted], _ caller: Caller, _ viewer: Viewer?, _ store: Store) async throws {
         guard !limits.isEmpty else { return }
         for limit in limits {
             let option = limit.option
@@ -89,16 +87,13 @@ struct RateLimits: Sendable {
             case .session: who = session.map { "session \($0.objectId)" } ?? "ip \(address)"
             case .user: who = session == nil ? "ip \(address)" : "user \(viewer?.userId ?? "")"
             }
-            let rows = try await database.write(
-                RateLimits.count,
-                [
-                    .text(Digest.sha256("\(limit.name) \(who)")), .int(Int64(counted.count)),
-                    .double(option.requestTimeWindow ?? 0),
-                ])
-            guard rows.int(0, 0) <= Int64(option.requestCount ?? .max) else {
+            let asked = try await RateCount.add(
+                counted.count, to: "\(limit.name) \(who)", within: (option.requestTimeWindow ?? 0) / 1000,
+                in: store.operation(as: .master))
+            guard asked.count <= option.requestCount ?? .max else {
                 throw ParseError(
                     100, option.errorResponseMessage, status: first.isPartOfBatch ? nil : 429,
-                    retryAfter: Int(rows.int(0, 1)))
+                    retryAfter: asked.secondsLeft)
             }
         }
     }

@@ -87,7 +87,7 @@ final class WorkerServer {
     func tidy() async throws {
         try await api.forgetOldRequests()
         // Options, mails, second factors, exports and tries at names that are nobody's are all counted there.
-        _ = try await database.write(RateLimits.forget, [])
+        _ = try await database.write(RateCount.forget, [])
     }
 
     func drain(atMost patience: UInt64) async {

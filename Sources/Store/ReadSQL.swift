@@ -74,11 +74,17 @@ struct ReadSQL {
         let table = access.table(table, aliases.next())
         let (columns, expressions) = select(selection, of: table)
         let id = table.column("objectId")
-        let isWanted: SQL = ids.count == 1 ? "\(id) = \(SQL.text(ids[0]))" : "\(id) = ANY(\(SQL.texts(ids)))"
-        let conditions = Condition.clause([.when(isWanted), access.condition(.read, rows, on: table)])
-        return Plan(
-            "SELECT \(expressions) FROM \(table.source)\(conditions)", columns: columns,
-            relations: relations(table.schema))
+        let mayRead = access.condition(.read, rows, on: table)
+        var sql: SQL = "SELECT \(expressions) FROM "
+        if ids.count == 1 {
+            sql += "\(table.source)\(Condition.clause([.when("\(id) = \(SQL.text(ids[0]))"), mayRead]))"
+        } else {
+            // Each by the index. PostgreSQL takes a comparison for cheaper than it is: of a table of some hundred rows
+            // it would compare every row with every id.
+            let one: SQL = "SELECT * FROM \(table.source)\(Condition.clause([.when("\(id) = wanted.id"), mayRead])) LIMIT 1"
+            sql += "unnest(\(SQL.texts(ids))) AS wanted (id) CROSS JOIN LATERAL (\(one)) AS \(table.alias)"
+        }
+        return Plan(sql, columns: columns, relations: relations(table.schema))
     }
 
     func count(_ table: ClassSchema, _ predicate: Predicate, rows: Access.Rows) throws(ParseError) -> Plan {

@@ -234,6 +234,51 @@ import Wire
         told.withLock { $0.append(answer.body?.string ?? "nothing") }
         #expect(told.withLock { $0 } == ["uno", "dos", "fin"])
     }
+
+    @Test func whatLimitsHowOftenNamesTheRoutesBehindIt() async throws {
+        let script = try Script(
+            """
+            const rateLimit = { requestTimeWindow: 60000, requestCount: 3 };
+            Parse.Cloud.define('abrir', () => {}, { rateLimit: { ...rateLimit, zone: 'user', redisUrl: 'redis://none' } });
+            Parse.Cloud.beforeSave('Temas', () => {}, { rateLimit });
+            Parse.Cloud.beforeFind(Parse.User, () => {}, { rateLimit: { ...rateLimit, errorResponseMessage: 'despacio' } });
+            Parse.Cloud.beforeLogin(() => {}, { rateLimit });
+            Parse.Cloud.afterSave('Temas', () => {}, { rateLimit });
+            """)
+        let code = try await script.load()
+        let limits = code.code.rateLimits.map { limit in
+            "\(limit.requestPath) \(limit.requestMethods.joined(separator: "|")) \(limit.requestCount ?? 0) "
+                + "\(limit.requestTimeWindow ?? 0) \(limit.zone.rawValue) \(limit.errorResponseMessage)"
+        }
+        #expect(
+            limits.sorted() == [
+                "/classes/Temas/:id? POST|PUT 3 60000.0 ip Too many requests.",
+                "/classes/_User/:id? GET 3 60000.0 ip despacio", "/functions/abrir  3 60000.0 user Too many requests.",
+                "/login  3 60000.0 ip Too many requests.", "/users/:id? GET 3 60000.0 ip despacio",
+            ])
+        #expect(code.description.missing.map(\.name) == ["rateLimit of afterSave"])
+
+        let wrong = try Script("Parse.Cloud.define('abrir', () => {}, { rateLimit: { requestCounts: 3 } });")
+        await #expect { _ = try await wrong.load() } throws: { error in
+            "\(error)".contains("main.js:1") && "\(error)".contains("did you mean \"requestCount\"?")
+        }
+    }
+
+    @Test func mailGoesToTheServersQueueOneForEachAddress() async throws {
+        let script = try Script(
+            """
+            Parse.Cloud.define('escribir', async () => {
+                await Parse.Cloud.sendEmail({ to: 'ana@example.com', subject: 'Hola', text: 'Ya estás' });
+                await Parse.Cloud.sendEmail({ to: ['b@example.com', 'c@example.com'], subject: 'Y', html: '<p>Y</p>' });
+            });
+            """)
+        let server = FakeServer()
+        _ = try await script.load().call("escribir", server: server)
+        #expect(server.received.map(\.method) == ["MAIL", "MAIL", "MAIL"])
+        #expect(server.received.map { $0.body["to"]?.string } == ["ana@example.com", "b@example.com", "c@example.com"])
+        #expect(server.received.first?.body["text"] == "Ya estás")
+        #expect(server.received.allSatisfy { if case .master = $0.authority { true } else { false } })
+    }
 }
 
 extension JSONObject: ExpressibleByDictionaryLiteral {

@@ -1,3 +1,4 @@
+import Cloud
 import Core
 import HTTP
 import Jobs
@@ -131,6 +132,30 @@ import Wire
             #expect(read.status == 200)
             let stored = try await server.all("Temas")
             #expect(stored.count == 5)
+        }
+    }
+
+    @Test func whatCloudCodeLimitsIsCountedForAllNodes() async throws {
+        var limit = ServerOptions.RateLimit()
+        limit.requestPath = "/classes/Temas/:id?"
+        limit.requestMethods = ["GET"]
+        limit.requestTimeWindow = 600_000
+        limit.requestCount = 3
+        limit.includeInternalRequests = true
+        var code = CloudCode()
+        // A limit that stands there twice counts once.
+        code.rateLimits = [limit, limit]
+        try await withServer(nodes: 2, cloud: code) { options in
+            options.allowClientClassCreation = true
+        } _: { server in
+            let made = try await server.client.must("POST", "/classes/Temas", ["n": 1])
+            let id = try #require(made.json["objectId"]?.string)
+            var answers: [String] = []
+            for (node, path) in [(0, "/classes/Temas"), (1, "/classes/Temas/\(id)"), (0, "/classes/Temas/\(id)"),
+                (1, "/classes/Temas"), (0, "/classes/Temas/\(id)"), (1, "/classes/Otros")] {
+                answers.append(try await server.clients[node].send("GET", path).summary)
+            }
+            #expect(answers == ["200", "200", "200", "429/100", "429/100", "200"])
         }
     }
 

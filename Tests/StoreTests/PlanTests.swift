@@ -120,9 +120,7 @@ import Wire
                 let access = Access(viewer: PlanTests.viewer, sanitizesErrors: true)
                 let plan = try ReadSQL(schema: schema, access: access, options: StoreOptions()).count(
                     table, query.predicate, rows: .acl)
-                let rows = try await operation.write(
-                    Statement("EXPLAIN " + plan.statement.text), plan.parameters)
-                shown.append((0..<rows.count).map { rows.string($0, 0) }.joined(separator: "\n"))
+                shown.append(try await PlanTests.explain(plan, operation))
                 if !asked.index.isEmpty { _ = try await operation.write("DROP INDEX etiquetas", []) }
             }
             return shown
@@ -131,6 +129,26 @@ import Wire
         for (asked, plan) in zip(PlanTests.plans, shown) {
             #expect(plan.contains(asked.node), "\(asked.parameters)\n\(plan)")
         }
+    }
+
+    @Test func severalObjectsAreFoundByTheIndexHoweverSmallTheirTable() async throws {
+        let shown = try await PlanTests.onForum { store, operation in
+            let schema = try await store.catalogue.snapshot()
+            guard let table = schema["_User"] else { return "" }
+            let access = Access(viewer: PlanTests.viewer, sanitizesErrors: true)
+            let plan = ReadSQL(schema: schema, access: access, options: StoreOptions()).get(
+                table, ids: (1...20).map { "u\($0)" }, selection: .everything, rows: .acl)
+            // As it is planned once for all ids.
+            _ = try await operation.write("SET LOCAL plan_cache_mode = force_generic_plan", [])
+            return try await PlanTests.explain(plan, operation)
+        }
+        #expect(shown.contains("Index Scan using \"_User_pkey\""), "\(shown)")
+        #expect(!shown.contains("Seq Scan"), "\(shown)")
+    }
+
+    static func explain(_ plan: ReadSQL.Plan, _ operation: Operation) async throws -> String {
+        let rows = try await operation.write(Statement("EXPLAIN " + plan.statement.text), plan.parameters)
+        return (0..<rows.count).map { rows.string($0, 0) }.joined(separator: "\n")
     }
 
     struct Plans: Sendable {

@@ -8,10 +8,32 @@
 
   function register(sort, name, className, handler, validator) {
     if (typeof handler !== 'function') throw new TypeError(`${sort} ${name} ${className}: the handler is no function`);
-    checkValidator(validator, `${name} ${className}`.trim());
+    const label = `${name} ${className}`.trim();
+    checkValidator(validator, label);
+    const limits = validator && validator.rateLimit ? rateLimits(sort, name, className, validator.rateLimit, label) : [];
     // Of two handlers for one thing the last one counts, as in the reference.
     handlers.set(keyOf(sort, name, className), { handler, validator, sort, name, className });
-    host.register(sort, name, className);
+    host.register(sort, name, className, JSON.stringify(limits));
+  }
+
+  // How often clients may ask for what a handler stands behind: the option's objects.
+  function rateLimits(sort, name, className, limit, label) {
+    if (typeof limit !== 'object') throw new TypeError(`${label}: rateLimit is no object`);
+    // Counted in the database, so a Redis has no part in it.
+    const { redisUrl, ...own } = limit;
+    const to = (requestPath, requestMethods) => [{ requestPath, ...(requestMethods ? { requestMethods } : {}), ...own }];
+    const route = { _User: '/users', _Role: '/roles', _Session: '/sessions', _Installation: '/installations' }[className]
+      || `/classes/${className}`;
+    const methods = { beforeSave: ['POST', 'PUT'], beforeDelete: ['DELETE'], beforeFind: ['GET'] }[name];
+    if (sort === 'function') return to(`/functions/${name}`);
+    if (name === 'beforeLogin') return to('/login');
+    if (name === 'beforePasswordResetRequest') return to('/requestPasswordReset');
+    if (!methods || className.startsWith('@')) {
+      host.missing(`rateLimit of ${name}`, label);
+      return [];
+    }
+    // Users are also to be had as any other class.
+    return [...new Set([route, `/classes/${className}`])].flatMap(path => to(`${path}/:id?`, methods));
   }
 
   const validatorKeys = ['requireMaster', 'requireUser', 'validateMasterKey', 'skipWithMasterKey', 'requireAnyUserRoles',
@@ -21,7 +43,6 @@
     if (typeof validator !== 'object') throw new TypeError(`${name}: the validator is neither a function nor an object`);
     const unknown = Object.keys(validator).find(key => !validatorKeys.includes(key));
     if (unknown) throw new Error(`${unknown} is not a supported parameter for Cloud Function validations.`);
-    if (validator.rateLimit) host.missing('rateLimit of a validator', name);
   }
 
   function classOf(target) {
@@ -54,9 +75,12 @@
     useMasterKey() {
       console.warn('Parse.Cloud.useMasterKey does nothing; give { useMasterKey: true } with each request');
     },
-    sendEmail() {
-      host.missing('Parse.Cloud.sendEmail', '');
-      return Promise.reject(new Error('Parse.Cloud.sendEmail: cloud code can not send mail in this version'));
+    // By the server's queue; its own address is the sender's.
+    async sendEmail({ to, subject, text, html, from } = {}) {
+      if (from !== undefined) console.warn('Parse.Cloud.sendEmail: mail comes from the address of the option email.from');
+      for (const address of Array.isArray(to) ? to : [to]) {
+        await rest.request('MAIL', '', { to: address, subject, text, html }, { useMasterKey: true });
+      }
     },
     _handler: (sort, name, className) => handlers.get(keyOf(sort, name, className)),
   };
