@@ -83,7 +83,13 @@ extension Store {
     func plan(_ write: Write, _ completed: CompletedWrite) throws(ParseError) -> WritePlan {
         var builder = WriteSQL(table: completed.table, access: completed.access)
         builder.answersRow = write.needsResult && write.kind != .delete
-        builder.answersWholeFields = write.wasSeenByHooks
+        if write.wasSeenByHooks {
+            // What a client changes in part; what a hook does is told by its path.
+            let byClient = completed.changes.map(\.path).filter {
+                $0.isDotted && !write.changedByHooks.contains($0.description)
+            }
+            builder.wholeFields = Set(byClient.map(\.field))
+        }
         let relations = RelationChange.all(in: completed.changes)
         let made: WriteSQL.Made
         switch write.kind {

@@ -41,8 +41,8 @@ struct WriteSQL {
 
     /// Answers the whole row behind them, as a read of the object would.
     var answersRow = false
-    /// Of a field that is changed in part the whole is answered.
-    var answersWholeFields = false
+    /// Fields that are answered whole, though they are changed in part.
+    var wholeFields: Set<String> = []
 
     private static let now: SQL = "date_trunc('milliseconds', now())"
 
@@ -94,7 +94,7 @@ struct WriteSQL {
             guard let value = try assignment(of: changes, to: .existing(target.column(field)), type, &answered) else {
                 continue
             }
-            if answersWholeFields, changes.contains(where: { $0.path.isDotted }) {
+            if wholeFields.contains(field) {
                 answered.removeAll { $0.field == field }
                 answered.append(Answered(field: field, rest: [], type: type))
             }
