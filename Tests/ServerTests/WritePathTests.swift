@@ -306,6 +306,29 @@ import Wire
         }
     }
 
+    @Test func fieldsStayProtectedWhenTheFieldThatNamesTheirReadersIsGone() async throws {
+        try await withServer { server in
+            let ana = try await server.client.signUp("ana")
+            let author: JSON = ["__type": "Pointer", "className": "_User", "objectId": .string(ana.id)]
+            let id = try await server.client.create("Temas", ["autor": author, "votos": 3])
+            try await server.client.must(
+                "PUT", "/schemas/Temas",
+                [
+                    "classLevelPermissions": [
+                        "find": ["*": true], "get": ["*": true],
+                        "protectedFields": ["*": ["votos"], "userField:autor": []],
+                    ]
+                ], master: true)
+            let before = try await server.client.must("GET", "/classes/Temas/\(id)", session: ana.token)
+            #expect(before.json["votos"] == 3)
+            try await server.client.must(
+                "PUT", "/schemas/Temas", ["fields": ["autor": ["__op": "Delete"]]], master: true)
+            let after = try await server.client.must("GET", "/classes/Temas/\(id)", session: ana.token)
+            #expect(after.json["objectId"] == .string(id))
+            #expect(after.json["votos"] == nil)
+        }
+    }
+
     @Test func aNewRoleWithoutMembersTellsNobody() async throws {
         try await withServer { server in
             let ana = try await server.client.signUp("ana")
