@@ -54,11 +54,17 @@ extension RouteTable {
         Route("GET", "users/:id/export", .master, writes: false) { try await $0.exportAccount($1) },
         Route("POST", "users/me/delete", writes: true) { try await $0.deleteAccount($1) },
         Route("POST", "users/:id/delete", .master, writes: true) { try await $0.deleteAccount($1) },
-        Route("GET", "login", writes: true, isTransactional: true, ignoresSession: true) { try await $0.logIn($1) },
-        Route("POST", "login", writes: true, isTransactional: true, ignoresSession: true) { try await $0.logIn($1) },
-        Route("POST", "loginas", .masterByCode, writes: true, isTransactional: true) { try await $0.logInAs($1) },
-        Route("GET", "verifypassword", writes: false) { try await $0.verifyPassword($1) },
-        Route("POST", "verifypassword", writes: false) { try await $0.verifyPassword($1) },
+        Route("GET", "login", writes: true, body: .fields, isTransactional: true, ignoresSession: true) {
+            try await $0.logIn($1)
+        },
+        Route("POST", "login", writes: true, body: .fields, isTransactional: true, ignoresSession: true) {
+            try await $0.logIn($1)
+        },
+        Route("POST", "loginas", .masterByCode, writes: true, body: .fields, isTransactional: true) {
+            try await $0.logInAs($1)
+        },
+        Route("GET", "verifypassword", writes: false, body: .fields) { try await $0.verifyPassword($1) },
+        Route("POST", "verifypassword", writes: false, body: .fields) { try await $0.verifyPassword($1) },
         Route("POST", "logout", writes: true, isTransactional: true) { try await $0.logOut($1) },
         Route("POST", "requestpasswordreset", writes: true) { try await $0.requestPasswordReset($1) },
         Route("POST", "requestloginlink", writes: true) { try await $0.requestLogInLink($1) },

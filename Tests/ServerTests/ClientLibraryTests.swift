@@ -27,4 +27,19 @@ import Wire
             #expect(reply.json["fields"] == .object(fields))
         }
     }
+
+    /// ParsePy logs in by the URL alone, where a password may look like anything.
+    @Test(arguments: ["12345", "true", "null", "[1]", "\"quoted\"", "a+b c&d=e"])
+    func whatTheURLOfALogInSaysIsText(_ password: String) async throws {
+        try await withServer { server in
+            try await server.client.must("POST", "/users", ["username": "4711", "password": .string(password)])
+            let query = "username=4711&password=\(password.urlEncoded)"
+            for path in ["/login", "/verifyPassword"] {
+                let reply = try await server.client.send("GET", "\(path)?\(query)")
+                #expect(reply.json["username"] == "4711", "\(path): \(reply.text)")
+                let wrong = try await server.client.send("GET", "\(path)?\(query)x")
+                #expect(wrong.summary == "404/101")
+            }
+        }
+    }
 }
