@@ -67,7 +67,9 @@ let package = Package(
         room("Cloud", ["Core", "HTTP", "Wire", "Options", "CCrypto"]),
         .target(
             name: "JavaScript",
-            dependencies: ["Core", "HTTP", "Wire", "Options", "Cloud", "CJavaScriptCore", "CRuntimeScripts", "CCrypto"],
+            dependencies: [
+                "Core", "HTTP", "Wire", "Options", "Cloud", "CJavaScriptCore", "CRuntimeScripts", "CCrypto",
+            ],
             path: "Sources/JavaScript", exclude: ["Runtime"], swiftSettings: rules),
         room("Browse", ["Core", "Dates", "HTTP", "Wire"]),
         room("Terminal", ["Core", "Wire", "Browse", "CNcurses"]),
@@ -103,7 +105,7 @@ let package = Package(
         tests("CoreTests", ["Core", "CLinux", "TestSupport"]),
         .target(
             name: "TestSupport", dependencies: ["Core", "Postgres", "Schema", "Wire"], path: "Tests/Support",
-            resources: [.copy("smtp_server.py")], swiftSettings: rules),
+            exclude: ["chromium_pages.py"], resources: [.copy("smtp_server.py")], swiftSettings: rules),
         tests("PostgresTests", ["Core", "Postgres", "TestSupport"]),
         tests("HTTPTests", ["Core", "HTTP", "TestSupport"]),
         tests("WireTests", ["Wire"], resources: [.copy("Corpus")]),

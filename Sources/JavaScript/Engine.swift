@@ -298,7 +298,9 @@ final class Engine {
         for call in stack.split(separator: "\n") {
             let place = call.split(separator: "@", omittingEmptySubsequences: false).last ?? ""
             let parts = place.split(separator: ":")
-            guard !place.hasPrefix("hermes:"), parts.count >= 3, let line = Int(parts[parts.count - 2]) else { continue }
+            guard !place.hasPrefix("hermes:"), parts.count >= 3, let line = Int(parts[parts.count - 2]) else {
+                continue
+            }
             return (parts.dropLast(2).joined(separator: ":"), line)
         }
         return nil

@@ -81,7 +81,8 @@ struct ReadSQL {
         } else {
             // Each by the index. PostgreSQL takes a comparison for cheaper than it is: of a table of some hundred rows
             // it would compare every row with every id.
-            let one: SQL = "SELECT * FROM \(table.source)\(Condition.clause([.when("\(id) = wanted.id"), mayRead])) LIMIT 1"
+            let one: SQL =
+                "SELECT * FROM \(table.source)\(Condition.clause([.when("\(id) = wanted.id"), mayRead])) LIMIT 1"
             sql += "unnest(\(SQL.texts(ids))) AS wanted (id) CROSS JOIN LATERAL (\(one)) AS \(table.alias)"
         }
         return Plan(sql, columns: columns, relations: relations(table.schema))

@@ -151,8 +151,10 @@ import Wire
             let made = try await server.client.must("POST", "/classes/Temas", ["n": 1])
             let id = try #require(made.json["objectId"]?.string)
             var answers: [String] = []
-            for (node, path) in [(0, "/classes/Temas"), (1, "/classes/Temas/\(id)"), (0, "/classes/Temas/\(id)"),
-                (1, "/classes/Temas"), (0, "/classes/Temas/\(id)"), (1, "/classes/Otros")] {
+            for (node, path) in [
+                (0, "/classes/Temas"), (1, "/classes/Temas/\(id)"), (0, "/classes/Temas/\(id)"),
+                (1, "/classes/Temas"), (0, "/classes/Temas/\(id)"), (1, "/classes/Otros"),
+            ] {
                 answers.append(try await server.clients[node].send("GET", path).summary)
             }
             #expect(answers == ["200", "200", "200", "429/100", "429/100", "200"])
