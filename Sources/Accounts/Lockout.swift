@@ -33,6 +33,7 @@ extension Accounts {
         """
         UPDATE "_User" SET "_failed_login_count" = 0, "_account_lockout_expires_at" = NULL
         WHERE "objectId" = $1::text AND "_failed_login_count" > 0
+            AND "_account_lockout_expires_at" IS DISTINCT FROM \(forever)
         """)
 
     // A name that is nobody's has its tries too: it locks in the same words, at the cost of the same write, so that

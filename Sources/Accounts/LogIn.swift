@@ -26,7 +26,8 @@ extension Accounts {
         "\(columns) WHERE \(isSame("username", "$1")) AND \(isSame("email", "$2"))")
 
     private static let columns = """
-        SELECT "objectId", "_hashed_password", "_rperm", "_wperm", "_password_changed_at", "emailVerified" FROM "_User"
+        SELECT "objectId", "_hashed_password", "_rperm", "_wperm", "_password_changed_at", "emailVerified",
+            "_account_lockout_expires_at" IS NOT DISTINCT FROM \(forever) FROM "_User"
         """
 
     private static func byName(_ name: String, _ address: String) -> String {
@@ -63,7 +64,9 @@ extension Accounts {
         default: throw Accounts.refused
         }
         let hash = rows.count > 0 ? rows.optionalString(0, 1) : nil
-        if rows.count > 0 {
+        // Who guesses at an account that is locked learns no more of it than of a name that is nobody's.
+        let isClosed = rows.count > 0 && rows.bool(0, 6)
+        if rows.count > 0, !isClosed {
             try await countAttempt(at: rows.string(0, 0))
         } else {
             try await countStranger("\(username) \(email)")
@@ -71,7 +74,8 @@ extension Accounts {
         let isRight = try await Passwords.verify(
             password, hash ?? Passwords.nobody, for: operation.request.address)
         guard isRight, hash != nil else { throw Accounts.refused }
-        // Locked out by the master key: the ACL names nobody.
+        guard !isClosed else { throw Accounts.locked }
+        // Locked out in Parse's way, by the master key: the ACL names nobody.
         let isLocked =
             !rows.isNull(0, 2) && rows.textArray(0, 2).isEmpty && !rows.isNull(0, 3) && rows.textArray(0, 3).isEmpty
         guard !isLocked || operation.viewer.isAboveAccess else { throw Accounts.refused }
@@ -171,6 +175,7 @@ extension Accounts {
         let rows = try await operation.read(
             Statement("SELECT FROM \"_User\" WHERE \"objectId\" = $1::text"), [.text(userId)])
         guard rows.count > 0 else { throw ParseError(101, "user not found") }
+        if case .forever = try await lock(of: userId, in: operation) { throw Accounts.locked }
         let session = try await openSession(userId, .logIn(provider: "masterkey"), in: operation)
         return try await loggedIn(userId, token: session.token, operation)
     }

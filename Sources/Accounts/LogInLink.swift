@@ -77,13 +77,4 @@ extension Accounts {
             return try await logIn(userId, .logIn(provider: "link"), in: operation)
         }
     }
-
-    private static let isLocked = Statement(
-        "SELECT \"_rperm\" = '{}' AND \"_wperm\" = '{}' FROM \"_User\" WHERE \"objectId\" = $1::text")
-
-    /// - Throws: 101 where the master key has locked an account by an ACL that names nobody.
-    func checkIsOpen(_ userId: String, in operation: Operation) async throws {
-        let rows = try await operation.read(Accounts.isLocked, [.text(userId)])
-        guard rows.count > 0, rows.isNull(0, 0) || !rows.bool(0, 0) else { throw Accounts.refused }
-    }
 }

@@ -87,7 +87,7 @@ extension Accounts {
     private static let unlock = Statement(
         """
         UPDATE "_User" SET "_failed_login_count" = 0, "_account_lockout_expires_at" = NULL
-        WHERE "objectId" = $1::text
+        WHERE "objectId" = $1::text AND "_account_lockout_expires_at" IS DISTINCT FROM \(forever)
         """)
 
     /// Sets a new password by a link's token, which works once; one that the policy refuses leaves it good.

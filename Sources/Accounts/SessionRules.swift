@@ -117,12 +117,14 @@ extension Operation {
         return Viewer.Session(objectId: written.objectId, token: session.token)
     }
 
-    /// Ends a user's sessions: all of them, or those of one installation.
-    func endSessions(of userId: String, installationId: String? = nil) async throws {
+    /// Ends a user's sessions: all of them, or those of one installation. Answers how many there were.
+    @discardableResult
+    func endSessions(of userId: String, installationId: String? = nil) async throws -> Int {
         var matching = [(field: "user", value: userId)]
         if let installationId { matching.append(("installationId", installationId)) }
         let ended = try await deleteByRule("_Session", matching: matching)
-        guard !ended.isEmpty else { return }
+        guard !ended.isEmpty else { return 0 }
         try await notify(AccessChange.user(userId))
+        return ended.count
     }
 }

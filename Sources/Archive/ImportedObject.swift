@@ -80,11 +80,14 @@ struct ImportedObject {
             throw Refusal("it has a password in clear: only bcrypt hashes (bcryptPassword) are imported")
         case ("_User", "_password_changed_at"): hidden.append((key, ExtendedJSON.plain(value)))
         case ("_User", "_password_history"): if value.array != nil { hidden.append((key, value)) }
+        // A lock without end; one after wrong passwords is over soon.
+        case ("_User", "_account_lockout_expires_at"):
+            let end = ExtendedJSON.plain(value)
+            if end.object?["iso"] == "9999-12-31T23:59:59.999Z" { hidden.append((key, end)) }
         // A session token of the hosted Parse's users; what is short-lived or derived.
         case ("_User", "sessionToken"), ("_User", "_session_token"), ("_User", "_email_verify_token"),
             ("_User", "_email_verify_token_expires_at"), ("_User", "_perishable_token"),
-            ("_User", "_perishable_token_expires_at"), ("_User", "_failed_login_count"),
-            ("_User", "_account_lockout_expires_at"), ("_User", "_tombstone"):
+            ("_User", "_perishable_token_expires_at"), ("_User", "_failed_login_count"), ("_User", "_tombstone"):
             return true
         case ("_User", _) where key.hasPrefix("_auth_data_"):
             if value != .null { authData[String(key.dropFirst(11))] = value }

@@ -31,7 +31,10 @@ struct RowEncoder {
 
     private static let rowColumns = ["objectId", "createdAt", "updatedAt", "_rperm", "_wperm"]
     private static let hiddenColumns: [String: [String]] = [
-        "_User": ["_hashed_password", "_password_changed_at", "_password_history"], "_Session": ["_token_digest"],
+        "_User": [
+            "_hashed_password", "_password_changed_at", "_password_history", "_account_lockout_expires_at",
+        ],
+        "_Session": ["_token_digest"],
     ]
 
     /// - Parameter isNew: there is no such class yet: every object needs it to be made first.

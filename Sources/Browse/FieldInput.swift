@@ -5,12 +5,14 @@ public enum FieldInput: Sendable, Equatable {
     case value(JSON)
     /// A pointer to the user of this name, which the server must be asked for.
     case user(String)
+    /// A File or Bytes: what the file at this path holds.
+    case path(String)
 
     /// Reads a text as the field's type asks.
     ///
     /// String as it stands; Number; `true`, `false`; Date as `2026-11-01`, `2026-11-01T08:00`, `-7d`, `now`; GeoPoint
-    /// `latitude,longitude`; Pointer an id, `Class:id` or `@username`; File its name; Bytes base64; Array, Object,
-    /// Polygon as JSON.
+    /// `latitude,longitude`; Pointer an id, `Class:id` or `@username`; File its name, Bytes base64, both `<path` too;
+    /// Array, Object, Polygon as JSON.
     /// - Throws: `FilterFault` with the place in the text.
     public init(_ text: String, for field: ClassShape.Field, now: Timestamp = .now) throws(FilterFault) {
         func fault(_ reason: String, at position: Int = 0) -> FilterFault {
@@ -50,11 +52,15 @@ public enum FieldInput: Sendable, Equatable {
                 throw fault("an objectId of \(target)" + (target == "_User" ? ", or @username" : ""))
             }
             self = .value(FilterValues.pointer(target, id))
+        case .file where text.hasPrefix("<"), .bytes where text.hasPrefix("<"):
+            let path = text.dropFirst().drop { $0 == " " }
+            guard !path.isEmpty else { throw fault("the path of a file behind <", at: text.count) }
+            self = .path(String(path))
         case .file:
-            guard !text.isEmpty else { throw fault("the name of a stored file") }
+            guard !text.isEmpty else { throw fault("the name of a stored file, or <path of one to be stored") }
             self = .value(["__type": "File", "name": .string(text)])
         case .bytes:
-            guard Base64.decode(text) != nil else { throw fault("Bytes as base64") }
+            guard !text.isEmpty, Base64.decode(text) != nil else { throw fault("Bytes as base64, or <path of a file") }
             self = .value(["__type": "Bytes", "base64": .string(text)])
         case .array, .object, .polygon: self = .value(try FieldInput.json(text, field))
         case .relation: throw fault("objects are linked with += and unlinked with -=")
@@ -85,7 +91,8 @@ public enum FieldInput: Sendable, Equatable {
         case .string: return value.string ?? value.description
         case .pointer: return value.object?["objectId"]?.string ?? ""
         case .date: return value.object?["iso"]?.string ?? value.string ?? ""
-        case .bytes: return value.object?["base64"]?.string ?? ""
+        // Nobody goes on typing behind a picture.
+        case .bytes: return value.object?["base64"]?.string.flatMap { $0.utf8.count > 4096 ? nil : $0 } ?? ""
         case .polygon: return value.object?["coordinates"]?.description ?? ""
         case .geoPoint, .file: return Cells.text(value)
         default: return value.description

@@ -82,6 +82,15 @@ public final class Log: Sendable {
         log(.error, message(), fields())
     }
 
+    /// The last lines, about 1 MiB of them, and of warnings and errors the last 256 KiB, in their order.
+    ///
+    /// - Parameters:
+    ///   - seriousOnly: only warnings and errors.
+    ///   - number: only lines behind this one.
+    public func recent(seriousOnly: Bool = false, after number: Int64 = 0) -> [Line] {
+        sink.ring.lines(seriousOnly: seriousOnly, after: number)
+    }
+
     /// Waits until everything logged so far has been written: before the process ends.
     public func flush() { sink.flush() }
 }

@@ -15,6 +15,8 @@ final class LogSink: @unchecked Sendable {
     private var isWriting = false
     private var isStarted = false
     private let capacity = 4 << 20
+    /// What was written last.
+    let ring = LogRing()
 
     init(descriptor: Int32) {
         self.descriptor = descriptor
@@ -81,6 +83,7 @@ final class LogSink: @unchecked Sendable {
             }
             isWriting = true
             pthread_mutex_unlock(mutex)
+            ring.append(lines)
             writeAll(lines)
             pthread_mutex_lock(mutex)
             isWriting = false

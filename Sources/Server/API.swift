@@ -228,7 +228,7 @@ enum ServerInfo {
                 "globalConfig": ["create": true, "read": true, "update": true, "delete": true],
                 "hooks": ["create": true, "read": true, "update": true, "delete": true],
                 "cloudCode": ["jobs": true],
-                "logs": ["level": false, "size": false, "order": false, "until": false, "from": false],
+                "logs": ["level": true, "size": true, "order": true, "until": true, "from": true],
                 "push": [
                     "immediatePush": false, "scheduledPush": false, "storedPushData": false, "pushAudiences": false,
                 ],

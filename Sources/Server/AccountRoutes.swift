@@ -49,6 +49,25 @@ extension API {
         return .empty
     }
 
+    /// What stands in the way of an account's logging in.
+    func lock(_ request: Request) async throws -> Answer {
+        switch try await accounts.lock(of: request.arguments[0], in: request.operation) {
+        case .none: return Answer(json: ["locked": false])
+        case .until(let end): return Answer(json: ["locked": true, "until": Value.date(end).json])
+        case .forever: return Answer(json: ["locked": true])
+        }
+    }
+
+    func lockAccount(_ request: Request) async throws -> Answer {
+        let ended = try await accounts.lock(request.arguments[0], in: request.operation)
+        return Answer(json: ["locked": true, "sessionsEnded": .number(Double(ended))])
+    }
+
+    func unlockAccount(_ request: Request) async throws -> Answer {
+        try await accounts.unlock(request.arguments[0], in: request.operation)
+        return Answer(json: ["locked": false])
+    }
+
     private func account(_ request: Request) throws(ParseError) -> String {
         if let id = request.arguments.first { return id }
         guard let userId = request.viewer.userId else {

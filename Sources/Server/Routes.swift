@@ -14,6 +14,7 @@ extension RouteTable {
     private static let basics: [Route] = [
         // Each of its parts says for itself whether it writes.
         Route("POST", "batch", writes: false) { try await $0.batch($1) },
+        Route("GET", "scriptlog", .master, writes: false) { try $0.log($1) },
         Route("GET", "serverinfo", .master, writes: false, body: .none) { _, _ in ServerInfo.answer },
         Route("POST", "functions/:name", writes: false, body: .fields) { api, request in
             try await api.cloud.function(request.arguments[0], request)
@@ -54,6 +55,9 @@ extension RouteTable {
         Route("GET", "users/:id/export", .master, writes: false) { try await $0.exportAccount($1) },
         Route("POST", "users/me/delete", writes: true) { try await $0.deleteAccount($1) },
         Route("POST", "users/:id/delete", .master, writes: true) { try await $0.deleteAccount($1) },
+        Route("GET", "users/:id/lock", .master, writes: false) { try await $0.lock($1) },
+        Route("POST", "users/:id/lock", .master, writes: true) { try await $0.lockAccount($1) },
+        Route("DELETE", "users/:id/lock", .master, writes: true) { try await $0.unlockAccount($1) },
         Route("GET", "login", writes: true, body: .fields, isTransactional: true, ignoresSession: true) {
             try await $0.logIn($1)
         },
@@ -141,7 +145,7 @@ extension RouteTable {
     /// Routes of the protocol that answer 108; who may ask is checked all the same.
     private static let later: [Route] =
         unserved("push", "Push", .master) + unserved("push_audiences", "Push", .master, depth: 1...2)
-        + unserved("scriptlog", "This route", .master) + unserved("security", "This route", .master)
+        + unserved("security", "This route", .master)
         + unserved("files", "Files", .anybody, depth: 1...4, body: .stream)
         + unserved("validate_purchase", "This route", .anybody, methods: ["POST"])
 

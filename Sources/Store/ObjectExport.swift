@@ -14,6 +14,7 @@ public struct ObjectExport {
         "_User": [
             ("bcryptPassword", "_hashed_password", .string), ("_password_changed_at", "_password_changed_at", .date),
             ("_password_history", "_password_history", .array),
+            ("_account_lockout_expires_at", "_account_lockout_expires_at", .date),
         ],
         "_Session": [("_token_digest", "_token_digest", .string)],
     ]

@@ -88,8 +88,12 @@ public final class BrowseSession {
                 self.take([.timer(number)])
             }
         case .copy(let text):
-            let file = terminal.copy(text, base64: Base64.encode(Array(text.utf8)))
-            if let file { take([.copied(file: file)]) }
+            guard !terminal.copy(text, base64: Base64.encode(Array(text.utf8))) else { return }
+            take([.copied(file: Terminal.makeFile(text))])
+        case .read(let path):
+            do { take([.fileRead(path: path, .success(try LocalFile.read(path)))]) } catch {
+                take([.fileRead(path: path, .failure(error))])
+            }
         case .editor(let text): take([.edited(terminal.edit(text))])
         case .quit: end.resume()
         }

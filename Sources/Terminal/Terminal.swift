@@ -140,20 +140,17 @@ public final class Terminal {
         }
     }
 
-    /// Puts a text on the clipboard of whoever looks at the terminal (OSC 52). Terminals take about 74 KB: more goes
-    /// into a file that only its owner may read.
+    /// Puts a text on the clipboard of whoever looks at the terminal (OSC 52).
     ///
-    /// - Returns: the file, where it is one.
-    public func copy(_ text: String, base64: String) -> String? {
-        guard text.utf8.count > 74_000 else {
-            send("\u{1B}]52;c;\(base64)\u{7}")
-            return nil
-        }
-        return Terminal.makeFile(text)
+    /// - Returns: whether it was short enough: terminals take about 74 KB.
+    public func copy(_ text: String, base64: String) -> Bool {
+        guard text.utf8.count <= 74_000 else { return false }
+        send("\u{1B}]52;c;\(base64)\u{7}")
+        return true
     }
 
     /// A new file with a text, which only its owner may read.
-    private static func makeFile(_ text: String) -> String? {
+    static func makeFile(_ text: String) -> String? {
         let folder = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
         var name = Array("\(folder)/hermes-XXXXXX".utf8CString)
         let descriptor = mkstemp(&name)
@@ -177,6 +174,17 @@ public final class Terminal {
         return path
     }
 
+    /// Ignores signals; answers what they did before.
+    private static func ignore(_ signals: [Int32]) -> [(number: Int32, earlier: sigaction)] {
+        signals.map { number in
+            var earlier = sigaction()
+            var ignoring = sigaction()
+            ignoring.__sigaction_handler.sa_handler = SIG_IGN
+            sigaction(number, &ignoring, &earlier)
+            return (number, earlier)
+        }
+    }
+
     /// Opens $VISUAL or $EDITOR on a text, and waits for it.
     ///
     /// - Returns: the text as it was left; nil where it was not changed, or the editor failed.
@@ -196,7 +204,18 @@ public final class Terminal {
         defer { for pointer in pointers { free(pointer) } }
         pointers.append(nil)
         var child = pid_t()
-        guard posix_spawn(&child, "/bin/sh", nil, nil, pointers, environ) == 0 else { return nil }
+        // As system(3) does: ^C is the editor's while it runs, and there it does what it does anywhere.
+        let keys = Terminal.ignore([SIGINT, SIGQUIT])
+        defer { for (number, earlier) in keys { sigaction(number, [earlier], nil) } }
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        var defaults = sigset_t()
+        sigemptyset(&defaults)
+        for number in [SIGINT, SIGQUIT, SIGPIPE] { sigaddset(&defaults, number) }
+        posix_spawnattr_setsigdefault(&attributes, &defaults)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF))
+        guard posix_spawn(&child, "/bin/sh", nil, &attributes, pointers, environ) == 0 else { return nil }
         var status: Int32 = 0
         while waitpid(child, &status, 0) < 0, errno == EINTR {}
         guard status == 0, let file = fopen(path, "r") else { return nil }

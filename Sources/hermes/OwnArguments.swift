@@ -4,6 +4,7 @@ import Options
 struct OwnArguments {
     private let flags: Set<String>
     private let switches: Set<String>
+    private let letters: [Character: String]
     var words: [String] = []
     /// Of the flags, what was told.
     var told: [String: String] = [:]
@@ -11,9 +12,11 @@ struct OwnArguments {
     /// - Parameters:
     ///   - flags: those with a value.
     ///   - switches: those that may stand without.
-    init(flags: Set<String>, switches: Set<String>) {
+    ///   - letters: what stands for a switch behind one dash.
+    init(flags: Set<String>, switches: Set<String>, letters: [Character: String] = [:]) {
         self.flags = flags
         self.switches = switches
+        self.letters = letters
     }
 
     func isOn(_ name: String) -> Bool { told[name].map { $0 != "false" } ?? false }
@@ -23,6 +26,10 @@ struct OwnArguments {
         // A bare dash is a word too: standard input or output.
         guard argument.hasPrefix("-"), argument != "-" else {
             words.append(argument)
+            return true
+        }
+        if argument.count == 2, let letter = argument.last, let name = letters[letter] {
+            told[name] = "true"
             return true
         }
         let parts = argument.dropFirst(2).split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)

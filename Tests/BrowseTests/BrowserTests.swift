@@ -10,6 +10,8 @@ private struct Stage {
     var requests: [(number: Int, request: ServerRequest)] = []
     var timers: [(number: Int, milliseconds: Int)] = []
     var copied: [String] = []
+    /// Files that are to be read.
+    var wanted: [String] = []
     var sent: [ServerRequest] = []
     var hasQuit = false
     var now: Int64 = 1_794_614_400_000
@@ -30,7 +32,8 @@ private struct Stage {
                 "className": "Comentarios",
                 "fields": [
                     "objectId": ["type": "String"], "Tema": ["type": "Pointer", "targetClass": "Temas"],
-                    "Texto": ["type": "String"], "createdAt": ["type": "Date"],
+                    "Texto": ["type": "String"], "createdAt": ["type": "Date"], "foto": ["type": "File"],
+                    "datos": ["type": "Bytes"],
                 ],
             ],
             [
@@ -64,6 +67,7 @@ private struct Stage {
             case .timer(let number, let milliseconds): timers.append((number, milliseconds))
             case .copy(let text): copied.append(text)
             case .editor: break
+            case .read(let path): wanted.append(path)
             case .quit: hasQuit = true
             }
         }
@@ -345,6 +349,91 @@ private struct Stage {
         #expect(stage.holds("1 unsaved") && stage.holds("s save  d drop  Esc stay"))
         stage.type("d")
         #expect(stage.lines[0].contains("Temas:id1000"))
+    }
+
+    @Test func whatAFileHoldsBecomesTheValue() {
+        var stage = Stage()
+        stage.write()
+        stage.type("<Enter>n")
+        func chosen() -> String { String(stage.lines.first { $0.hasPrefix("> ") } ?? "") }
+        func go(to name: String) {
+            stage.type("<Home>")
+            for _ in 0..<10 where !chosen().hasPrefix("> \(name)") { stage.type("j") }
+        }
+        go(to: "datos")
+        stage.type("<Enter><")
+        #expect(stage.holds("^ the path of a file behind <"))
+        stage.type("/tmp/a b.bin<Enter>")
+        #expect(stage.wanted == ["/tmp/a b.bin"])
+        stage.give(.fileRead(path: "/tmp/a b.bin", .failure(CommandFailure(1, "/tmp/a b.bin is not a file"))))
+        #expect(stage.holds("is not a file") && !chosen().contains("changed"))
+        stage.type("<Enter></tmp/a b.bin<Enter>")
+        stage.give(.fileRead(path: "/tmp/a b.bin", .success([0, 1, 2])))
+        #expect(stage.holds("3 bytes of /tmp/a b.bin") && chosen().contains("changed"))
+
+        // A File is stored first; where the server stores none, it is said, and nothing is changed.
+        go(to: "foto")
+        for isStored in [false, true] {
+            stage.type("<Enter><~/mi foto.png<Enter>")
+            stage.give(.fileRead(path: "~/mi foto.png", .success([7])))
+            let upload = stage.sent.last
+            #expect(upload?.method == "POST" && upload?.path == "/files/mi_foto.png" && upload?.key == .master)
+            #expect(upload?.body == JSONObject([("base64", "Bw==")]))
+            stage.requests.removeAll { $0.request != upload }
+            if isStored {
+                stage.answer(["name": "x_mi_foto.png", "url": "http://127.0.0.1/x"])
+                #expect(stage.holds("the file is stored") && chosen().contains("changed"))
+            } else {
+                stage.fail(.refused(code: 108, message: "Files cannot be used", status: 400))
+                #expect(stage.holds("does not do that (108)") && !chosen().contains("changed"))
+            }
+        }
+        stage.type("ey")
+        #expect(
+            stage.sent.last?.body
+                == JSONObject([
+                    ("datos", ["__type": "Bytes", "base64": "AAEC"]),
+                    ("foto", ["__type": "File", "name": "x_mi_foto.png", "url": "http://127.0.0.1/x"]),
+                ]))
+        // Nothing comes of a file that no form waits for.
+        stage.give(.fileRead(path: "/tmp/x", .success([1])))
+    }
+
+    @Test func keysAreFoundByWhatTheyDo() {
+        var stage = Stage()
+        stage.type("?")
+        #expect(stage.holds("copy: i objectId") && stage.holds("Keys>"))
+        stage.type("sort col")
+        #expect(stage.holds("> s S") && !stage.holds("copy:"))
+        stage.type("xyz")
+        #expect(stage.holds("no key does that"))
+        stage.type("<Back><Back><Back>")
+        #expect(stage.holds("> s S"))
+        stage.type("<Back><Back><Back><Back><Back><Back><Back><Back>go to<Enter>")
+        #expect(stage.holds("Go: class"))
+        stage.type("<Esc>?quit<Esc>")
+        #expect(!stage.holds("Keys>") && !stage.hasQuit)
+        stage.type("?quit<Enter>")
+        #expect(stage.hasQuit)
+    }
+
+    @Test func aLongTextIsTypedAsQuicklyAsAShortOne() {
+        var stage = Stage()
+        stage.openTopic(JSONObject([("Tema", .string(String(repeating: "largo ", count: 16_000) + "fin"))]))
+        stage.write()
+        stage.type("e<Enter>")
+        #expect(stage.lines[22].hasSuffix("largo fin"))
+        stage.type("<Home>")
+        #expect(stage.lines[22].contains("largo largo"))
+        stage.give(.edited("uno\ndos\n"))
+        #expect(stage.holds("uno\\ndos\\n"))
+        stage.type("<Enter>e")
+        stage.answer(
+            Stage.page([
+                Stage.topic(0, JSONObject([("Tema", .string(String(repeating: "largo ", count: 16_000) + "fin"))]))
+            ]))
+        stage.type("y")
+        #expect(stage.sent.last?.body == JSONObject([("Tema", "uno\ndos\n")]))
     }
 
     @Test func aDeleteWaitsTenSeconds() {

@@ -108,16 +108,4 @@ import Wire
             #expect(try FieldInput(text, for: field(type)) == .value(json), "\(type)")
         }
     }
-
-    @Test func progressSaysALineForEachTenth() {
-        var progress = Progress(unit: "objects", total: 100, isTerminal: false, now: 0)
-        let lines = (0...100).compactMap { progress.update($0, now: UInt64($0) * 1_000_000_000) }
-        #expect(lines.count == 9)
-        #expect(lines[0] == "[##..................] 10 %  10 objects  1/s  2 min left\n")
-        #expect(progress.end(100, now: 100_000_000_000) == "100 objects in 100 s\n")
-        var shown = Progress(unit: "objects", total: nil, before: 50, isTerminal: true, now: 0)
-        #expect(shown.update(60, now: 1_000_000_000) == "\r60 objects  10/s\u{1B}[K")
-        #expect(shown.update(61, now: 1_050_000_000) == nil)
-        #expect(Progress.grouped(-1_234_567) == "-1,234,567")
-    }
 }

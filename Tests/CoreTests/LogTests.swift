@@ -41,6 +41,38 @@ import Testing
         #expect(lines[0].hasSuffix(#" warning first\nsecond plain=x spaced="a b" quote="\"" empty="""#))
     }
 
+    @Test(arguments: [Log.Format.json, .text])
+    func theLastLinesAreKeptAndErrorsLonger(_ format: Log.Format) throws {
+        let file = try #require(FileHandle(forWritingAtPath: "/dev/null"))
+        let log = Log(descriptor: file.fileDescriptor, format: format)
+        log.error("first error")
+        log.warning("first warning")
+        let filler = String(repeating: "x", count: 1000)
+        for number in 0..<3000 {
+            log.info("\(filler) \(number)")
+            // The writer may fall behind; what it drops is not kept either.
+            if number % 500 == 0 { log.flush() }
+        }
+        log.error("last error")
+        log.flush()
+        let lines = log.recent()
+        let texts = lines.map { String(decoding: $0.bytes, as: UTF8.self) }
+        #expect(texts.count > 900 && texts.count < 1100)
+        #expect(texts[0].contains("first error") && texts[1].contains("first warning"))
+        #expect(texts[2].contains(filler) && texts.last?.contains("last error") == true)
+        #expect(zip(lines, lines.dropFirst()).allSatisfy { $0.number < $1.number })
+        let serious = log.recent(seriousOnly: true).map { String(decoding: $0.bytes, as: UTF8.self) }
+        #expect(serious.count == 3 && serious.allSatisfy { !$0.contains(filler) })
+        let before = try #require(lines.dropLast().last?.number)
+        #expect(log.recent(after: before).count == 1)
+        #expect(log.recent(seriousOnly: true, after: try #require(lines.last?.number)).isEmpty)
+        // Another run of the program counts on.
+        let next = Log(descriptor: file.fileDescriptor, format: format)
+        next.error("again")
+        next.flush()
+        #expect(try #require(next.recent().first?.number) > before)
+    }
+
     @Test func whatIsOffCostsNothing() throws {
         var evaluated = false
         func expensive() -> String {

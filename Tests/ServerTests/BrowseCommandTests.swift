@@ -122,7 +122,16 @@ import Wire
             let logIn = try await server.client.send(
                 "POST", "/login", ["username": "lucia", "password": "otra-clave"])
             #expect(logIn.status == 200)
+            #expect(try await hermes(server, "user", ["lock", "lucia"]).code == 2)
+            let locked = try await hermes(server, "user", ["lock", "lucia"], ["yes": "true"])
+            #expect(locked.output == "locked, 1 session ended\n")
+            #expect(
+                try await hermes(server, "user", ["show", "lucia"]).output.contains("locked: until it is unlocked"))
+            #expect(try await hermes(server, "user", ["unlock", "lucia"], ["yes": "true"]).output == "unlocked\n")
+            #expect(try await hermes(server, "user", ["lock", "nadie"], ["yes": "true"]).code == 3)
+            try await server.client.must("POST", "/login", ["username": "lucia", "password": "otra-clave"])
             let shown = try await hermes(server, "user", ["show", "lucia"])
+            #expect(!shown.output.contains("locked"))
             #expect(shown.output.contains("roles: none") && !shown.output.contains("r:"))
             let token = try await hermes(server, "query", ["_Session"], ["json": "true"])
             #expect(token.output.contains("createdWith") && !token.output.contains("r:"))

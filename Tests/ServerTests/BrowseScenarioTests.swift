@@ -24,7 +24,7 @@ import Testing
             [
                 "/usr/bin/setpriv", "--pdeathsig", "TERM", "/usr/bin/python3", Self.script, "--hermes",
                 HermesProcess.program, "--only",
-                "1,2,4,5,6,8,9,10,11,12,13,14,15,16,18,19,20,21,22,23,24,25",
+                "1,2,4,5,6,8,9,10,11,12,13,14,15,16,18,19,20,21,22,23,24,25,26,27,28,29",
             ], environment: ProcessInfo.processInfo.environment, output: output)
         close(output)
         let exit = try await blocking { child.wait(seconds: 600) }

@@ -58,7 +58,9 @@ import Wire
             { "results": [
               {"objectId":"u1","username":"lucia","bcryptPassword":"\(hash)","sessionToken":"viejo","email":"l@example.com",
                "ACL":{"*":{"read":true},"u1":{"read":true,"write":true}},\(dates)},
-              {"objectId":"u2","username":"eva","_hashed_password":"\(php)",\(dates)}
+              {"objectId":"u2","username":"eva","_hashed_password":"\(php)",\(dates)},
+              {"objectId":"u3","username":"raul","bcryptPassword":"\(hash)",\(dates),
+               "_account_lockout_expires_at":{"$date":"9999-12-31T23:59:59.999Z"}}
             ] }
             """)
         try place.write(
@@ -94,6 +96,8 @@ import Wire
             #expect(lucia.json["createdAt"] == "2013-05-01T10:00:00.123Z")
             let eva = try await client.must("GET", "/login?username=eva&password=ruta-2015")
             #expect(eva.objectId == "u2")
+            let raul = try await client.send("GET", "/login?username=raul&password=ruta-2015")
+            #expect(raul.json["error"] == "Your account is locked.")
             // The role's members read the topic, others don't.
             let topic = try await client.must("GET", "/classes/Temas/t1", session: lucia.sessionToken)
             #expect(topic.json["Tema"] == "a\tb\\c \"ñ\" 🚲")

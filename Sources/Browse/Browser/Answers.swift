@@ -1,5 +1,7 @@
 import Wire
 
+import class Core.Progress
+
 extension Browser {
     mutating func answered(_ number: Int, _ result: Result<Answer, ServerFault>) {
         // What nobody waits for any more is dropped.
@@ -53,6 +55,7 @@ extension Browser {
             guard let index = index(of: view), case .edit(var form) = layers[index].view else { return }
             form.drafts[field] = .some(FilterValues.pointer("_User", id))
             layers[index].view = .edit(form)
+        case .upload(let view, let field): uploaded(answer.json, view, field)
         case .beforeSave(let view): compare(rows(answer).first, view)
         case .save(let view): saved(view)
         case .create(let view):

@@ -46,6 +46,8 @@ public struct Browser: Sendable {
     var dialog = Dialog.none
     var notice: Notice?
     var requests: [Int: Request] = [:]
+    /// The field of a form that a file is being read for.
+    var fileWanted: (view: Int, field: String)?
     /// Lists as they were before the first page that is on its way: Esc brings them back.
     var fallbacks: [Int: ObjectList] = [:]
     /// Objects as they were found to be when a form was to be saved.
@@ -96,7 +98,8 @@ public struct Browser: Sendable {
         case text(TextView)
         case jobs(JobsView)
         case config(ConfigView)
-        case help(ListView)
+        /// The keys that fit what was typed.
+        case help(ListView, search: String)
     }
 
     /// Rows of which one is chosen.
@@ -229,10 +232,12 @@ public struct Browser: Sendable {
         case config(view: Int)
         case saveConfig(view: Int)
         case link(view: Int)
+        /// A file on its way to the server, for a field of a form.
+        case upload(view: Int, field: String)
 
         var writes: Bool {
             switch self {
-            case .save, .create, .undo, .delete, .saveAccess, .runJob, .saveConfig, .link: true
+            case .save, .create, .undo, .delete, .saveAccess, .runJob, .saveConfig, .link, .upload: true
             default: false
             }
         }

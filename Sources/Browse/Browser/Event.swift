@@ -44,8 +44,10 @@ public enum Event: Sendable, Equatable {
     case timer(Int)
     /// What an editor made of a text; nil: it was left without a change.
     case edited(String?)
-    /// Where what was copied went, where the terminal did not take it.
+    /// Where what was copied went, where the terminal did not take it; nil: nowhere, no file could be made.
     case copied(file: String?)
+    /// What stands in a file.
+    case fileRead(path: String, Result<[UInt8], CommandFailure>)
 }
 
 /// What the browser wants done.
@@ -57,5 +59,7 @@ public enum Effect: Sendable, Equatable {
     case copy(String)
     /// Opens $EDITOR on a text.
     case editor(String)
+    /// Reads a file of this machine.
+    case read(path: String)
     case quit
 }

@@ -33,7 +33,9 @@ extension Browser {
             dialog = .prompt(prompt)
             checkPrompt()
         case .copied(let file):
-            if let file { say("copied into \(file)") }
+            guard let file else { return say("not copied: no file could be made for it ($TMPDIR)", .error) }
+            say("copied into \(file)")
+        case .fileRead(let path, let result): took(path, result)
         }
     }
 
@@ -68,13 +70,13 @@ extension Browser {
         case .text(let text): (text.lines(size.width).count, page)
         case .jobs(let jobs): (jobs.names.count, tablePage)
         case .config(let config): (config.params.count, tablePage)
-        case .help: (Browser.help.count, page)
+        case .help(_, let search): (Browser.help(for: search).count, page)
         }
     }
 
     func listView(_ view: View) -> ListView {
         switch view {
-        case .classes(let list), .schema(let list, _), .referrers(let list, _, _), .help(let list): list
+        case .classes(let list), .schema(let list, _), .referrers(let list, _, _), .help(let list, _): list
         case .objects(let objects): objects.list
         case .object(let object): object.list
         case .edit(let form): form.list
@@ -90,7 +92,7 @@ extension Browser {
         case .classes: return .classes(list)
         case .schema(_, let name): return .schema(list, className: name)
         case .referrers(_, let name, let id): return .referrers(list, className: name, id: id)
-        case .help: return .help(list)
+        case .help(_, let search): return .help(list, search: search)
         case .objects(var objects):
             objects.list = list
             return .objects(objects)
@@ -141,6 +143,7 @@ extension Browser {
             if key == .character("q") || key == .character("Q") { leave() }
             return
         }
+        if case .help(let list, let search) = layer.view, helpKey(key, list, search) { return }
         let page = extent(layer.view).page
         switch key {
         case .down, .character("j"): return move(by: 1)
@@ -153,8 +156,7 @@ extension Browser {
         case .backspace, .character("q"): return back()
         case .character("Q"): return leave()
         case .character("?"):
-            if case .help = layer.view { return }
-            _ = push(.help(ListView()))
+            _ = push(.help(ListView(), search: ""))
             return
         case .character(":"):
             dialog = .prompt(Prompt(.go, "Go: class, Class:id, jobs, config, a date"))
@@ -178,7 +180,7 @@ extension Browser {
             if key == .character("y") { copyNow(text.text) }
         case .jobs(let jobs): jobsKey(key, layer.id, jobs)
         case .config(let config): configKey(key, layer.id, config)
-        case .help(let list): helpKey(key, list)
+        case .help: break
         }
     }
 
@@ -319,10 +321,32 @@ extension Browser {
             condition: JSONObject([(field.name, FilterValues.pointer(className, id))]))
     }
 
-    private mutating func helpKey(_ key: Key, _ list: ListView) {
-        guard key == .enter, Browser.help.indices.contains(list.selected) else { return }
-        back()
-        if let key = Browser.help[list.selected].does { viewKey(key) }
+    /// What is typed is searched for; answers whether the key was one of that.
+    private mutating func helpKey(_ key: Key, _ list: ListView, _ search: String) -> Bool {
+        switch key {
+        case .character(let character): self.search(search + String(character))
+        case .backspace where !search.isEmpty: self.search(String(search.dropLast()))
+        case .enter:
+            let found = Browser.help(for: search)
+            guard found.indices.contains(list.selected) else { return true }
+            back()
+            if let key = found[list.selected].does { viewKey(key) }
+        default: return false
+        }
+        return true
+    }
+
+    private mutating func search(_ text: String) {
+        layers[layers.count - 1].view = .help(ListView(), search: text)
+    }
+
+    /// Those of which all words that were typed tell.
+    static func help(for search: String) -> [(keys: String, meaning: String, does: Key?)] {
+        let words = search.lowercased().split(separator: " ")
+        return help.filter { row in
+            let text = "\(row.keys) \(row.meaning)".lowercased()
+            return words.allSatisfy { text.contains($0) }
+        }
     }
 
     /// The keys and what they do; those that Enter can do have one.

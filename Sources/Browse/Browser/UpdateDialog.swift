@@ -1,5 +1,7 @@
 import Wire
 
+import class Core.Progress
+
 extension Browser {
     // MARK: questions
 
@@ -240,6 +242,7 @@ extension Browser {
                 case .user(let name):
                     let parameters = record(["where": ["username": .string(name)], "keys": "username", "limit": 1])
                     fetch(.user(view: view, field: ""), .find("_User", parameters))
+                case .path: break
                 }
             } catch { say("\(error)", .error) }
         case .parameter(let view, let name):
@@ -282,8 +285,38 @@ extension Browser {
         case .user(let user):
             let parameters = record(["where": ["username": .string(user)], "keys": "username", "limit": 1])
             fetch(.user(view: view, field: name), .find("_User", parameters))
+        case .path(let path):
+            fileWanted = (view, name)
+            effects.append(.read(path: path))
+            return
         }
         layers[index].view = .edit(form)
+    }
+
+    /// What a file holds becomes the field's value: Bytes as they are; a File when the server has stored it.
+    mutating func took(_ path: String, _ result: Result<[UInt8], CommandFailure>) {
+        guard let (view, name) = fileWanted else { return }
+        fileWanted = nil
+        guard let index = index(of: view), case .edit(var form) = layers[index].view else { return }
+        switch result {
+        case .failure(let failure): say(failure.description, .error)
+        case .success(let bytes):
+            guard classes[form.className]?[name]?.type == .bytes else {
+                fetch(.upload(view: view, field: name), LocalFile.upload(bytes, from: path))
+                return
+            }
+            form.drafts[name] = .some(LocalFile.bytes(bytes))
+            layers[index].view = .edit(form)
+            say("\(Progress.grouped(bytes.count)) bytes of \(path)")
+        }
+    }
+
+    mutating func uploaded(_ answer: JSON, _ view: Int, _ name: String) {
+        guard let index = index(of: view), case .edit(var form) = layers[index].view else { return }
+        guard let file = LocalFile.stored(answer) else { return say("the server's answer is no file's", .error) }
+        form.drafts[name] = .some(file)
+        layers[index].view = .edit(form)
+        say("the file is stored; e saves it in \(name)")
     }
 
     mutating func go(_ text: String) {

@@ -1,5 +1,7 @@
 import Wire
 
+import class Core.Progress
+
 extension Browser {
     /// What is to be seen.
     public func view(_ size: Size) -> Screen {
@@ -115,6 +117,7 @@ extension Browser {
             if form.isUnknown { return "saved or not is not known" }
             return "\(form.changes(shape).count) changed; nothing is sent before you have said yes"
         case .text(let text): return "\(text.text.utf8.count) bytes"
+        case .help(_, let search): return Browser.help(for: search).isEmpty ? "no key does that" : nil
         default: return nil
         }
     }
@@ -124,13 +127,14 @@ extension Browser {
         switch dialog {
         case .prompt(let prompt):
             line.add(prompt.title + " ", .bold, width: min(SafeText(prompt.title).width + 1, width / 2))
+            // The end of what stands before the cursor stays in sight; of a long text no more than that is looked at.
             let before =
-                prompt.isUnseen ? String(repeating: "*", count: prompt.cursor) : String(prompt.text[..<prompt.cursor])
+                prompt.isUnseen
+                ? String(repeating: "*", count: prompt.cursor) : String(prompt.text[..<prompt.cursor].suffix(4 * width))
             let after =
                 prompt.isUnseen
                 ? String(repeating: "*", count: prompt.text.count - prompt.cursor)
-                : String(prompt.text[prompt.cursor...])
-            // The end of what stands before the cursor stays in sight.
+                : String(prompt.text[prompt.cursor...].prefix(4 * width))
             let room = max(1, line.room - 2)
             var shown = SafeText(before).pieces
             var taken = shown.reduce(0) { $0 + $1.width }
@@ -149,6 +153,11 @@ extension Browser {
             line.add("Copy: i objectId  v value  j JSON  c curl  Esc nothing", .bold)
             return (line, nil)
         case .none:
+            if case .help(_, let search)? = layers.last?.view {
+                line.add("Keys> ", .bold)
+                line.add(search)
+                return (line, min(line.width, width - 1))
+            }
             if case .objects(let list)? = layers.last?.view, !list.filter.isEmpty {
                 line.add("Filter> " + list.filter, .dim)
             }
@@ -182,7 +191,7 @@ extension Browser {
             case .referrers: "Enter open  q back"
             case .jobs: "R run now  Enter runs  r read again  q back"
             case .config: "Enter show  e change  n new  D remove  q back"
-            case .help: "Enter does it  q back"
+            case .help: "type to search  Enter does it  Esc back"
             default: "? all keys  q back"
             }
         line.add(keys, .dim)

@@ -1,5 +1,7 @@
 import Wire
 
+import class Core.Progress
+
 extension Browser {
     func viewLines(_ layer: Layer, _ size: Size) -> [Screen.Line] {
         switch layer.view {
@@ -23,8 +25,8 @@ extension Browser {
                 line.add(config.secret[row.key] == true ? "master key" : "everybody", width: 11)
                 line.add("  " + Cells.text(row.value))
             }
-        case .help(let list):
-            rows(Browser.help, list, size) { line, row in
+        case .help(let list, let search):
+            rows(Browser.help(for: search), list, size) { line, row in
                 line.add(row.keys, .bold, width: 18)
                 line.add("  " + row.meaning)
             }

@@ -132,8 +132,22 @@ extension CommandContext {
             }
             say("\(ended) session\(ended == 1 ? "" : "s") ended")
         case "password": try await setPassword(name)
+        case "lock": try await lock(name)
+        case "unlock":
+            let id = try await findUser(name)["objectId"]?.string ?? ""
+            guard try isWanted("Unlock \(name)?") else { return }
+            _ = try await ask("DELETE", "/users/\(id.urlEncoded)/lock")
+            say("unlocked")
         default: throw wrongUse()
         }
+    }
+
+    private func lock(_ name: String) async throws {
+        let id = try await findUser(name)["objectId"]?.string ?? ""
+        guard try isWanted("Lock \(name)? Nobody can log in there then, and all sessions end.") else { return }
+        let answer = try await ask("POST", "/users/\(id.urlEncoded)/lock")
+        let ended = Int(answer.object?["sessionsEnded"]?.number ?? 0)
+        say("locked, \(ended) session\(ended == 1 ? "" : "s") ended")
     }
 
     private func sessions(of name: String) async throws -> JSONObject {
@@ -155,6 +169,11 @@ extension CommandContext {
         say("roles: " + (roles.isEmpty ? "none" : roles.compactMap { $0["name"]?.string }.joined(separator: ", ")))
         let sessions = try await count("_Session", record(["user": FilterValues.pointer("_User", id)]))
         say("sessions: \(sessions)")
+        // Parse Server and older versions have no such route.
+        let answer = try? await ask("GET", "/users/\(id.urlEncoded)/lock").object
+        guard let answer, answer["locked"] == true else { return }
+        let end = answer["until"].map { "until \(Cells.text($0)), by wrong passwords" }
+        say("locked: " + (end ?? "until it is unlocked"))
     }
 
     private func setPassword(_ name: String) async throws {

@@ -105,6 +105,7 @@ public final class CommandContext {
             case "config": try await context.config()
             case "jobs": try await context.runJob()
             case "export": try await context.export()
+            case "logs": try await context.logs()
             default: throw CommandFailure.wrong("there is no command \(command.name)")
             }
         } catch let fault as ServerFault { throw CommandFailure(fault) }
@@ -199,6 +200,15 @@ public final class CommandContext {
         case .value(let value): return value
         case .user(let name):
             return FilterValues.pointer("_User", try await findUser(name)["objectId"]?.string ?? "")
+        case .path(let path):
+            let bytes = try LocalFile.read(path)
+            guard field.type == .file else { return LocalFile.bytes(bytes) }
+            // Nothing is stored for what is only looked at.
+            if command.isOn("dry-run") { return ["__type": "File", "name": .string(path)] }
+            guard let file = LocalFile.stored(try await ask(LocalFile.upload(bytes, from: path))) else {
+                throw CommandFailure(1, "the server's answer is no file's")
+            }
+            return file
         }
     }
 

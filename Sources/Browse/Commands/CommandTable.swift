@@ -5,11 +5,17 @@ public struct CommandDescription: Sendable {
         /// What its value is called; nil for a switch.
         public var value: String?
         public var meaning: String
-        public init(_ name: String, _ value: String? = nil, _ meaning: String) {
+        /// The letter that stands for it behind one dash.
+        public var short: Character?
+        public init(_ name: String, _ value: String? = nil, _ meaning: String, short: Character? = nil) {
             self.name = name
             self.value = value
             self.meaning = meaning
+            self.short = short
         }
+
+        /// `-f, --follow`, `--limit N`
+        var shown: String { (short.map { "-\($0), " } ?? "") + "--\(name)" + (value.map { " " + $0 } ?? "") }
     }
     public var name: String
     /// What may stand behind `hermes NAME`, one line each.
@@ -44,7 +50,7 @@ public struct CommandDescription: Sendable {
         if !details.isEmpty { text += "\n\(details)\n" }
         let flags = flags + (takesServerOptions ? CommandTable.serverFlags : [])
         if !flags.isEmpty {
-            let shown = flags.map { "--\($0.name)\($0.value.map { " " + $0 } ?? "")" }
+            let shown = flags.map(\.shown)
             let width = shown.map(\.count).max() ?? 0
             text += "\n"
             for (flag, shown) in zip(flags, shown) {
@@ -121,8 +127,8 @@ public enum CommandTable {
             "set", ["CLASS:ID FIELD=VALUE... [--unset FIELD,...] [--yes] [--dry-run]"], "Changes fields of an object.",
             details: """
                 Values as the field's type asks: text as it stands, 9, true, 2026-11-01T08:00, -7d, latitude,longitude,
-                an id or @username for pointers, JSON for lists and objects. FIELD+=VALUE and FIELD-=VALUE add to and
-                take from numbers, lists and relations.
+                an id or @username for pointers, '<path' for bytes and files, JSON for lists and objects. FIELD+=VALUE
+                and FIELD-=VALUE add to and take from numbers, lists and relations.
                 """,
             flags: [Flag("unset", "FIELD,...", "remove these fields' values"), yes, dryRun, json],
             example: ("hermes set Temas:Xk39dPq2Lm cerrado=true", "cerrado  false -> true")),
@@ -161,15 +167,17 @@ public enum CommandTable {
         CommandDescription(
             "user",
             [
-                "show NAME [--json]", "sessions NAME", "logout NAME [--yes]", "password NAME", "export NAME",
-                "delete NAME [--yes]",
+                "show NAME [--json]", "sessions NAME", "logout NAME [--yes]", "lock NAME [--yes]",
+                "unlock NAME [--yes]", "password NAME", "export NAME", "delete NAME [--yes]",
             ], "Looks after one account.",
             details: """
-                NAME is a username, a mail address or an objectId. `logout` ends all sessions; `password` asks for a new
+                NAME is a username, a mail address or an objectId. `logout` ends all sessions; `lock` does too, and nobody
+                can log in until `unlock`, which also ends a lockout after wrong passwords. `password` asks for a new
                 one twice, unseen, or reads it from standard input, and ends all sessions. `export` prints as JSON all
                 that is the account's own, `delete` deletes it for good: the application's hooks take part in both.
                 """,
-            actions: ["show", "sessions", "logout", "password", "export", "delete"], flags: [yes, json],
+            actions: ["show", "sessions", "logout", "lock", "unlock", "password", "export", "delete"],
+            flags: [yes, json],
             example: ("hermes user logout lucia --yes", "3 sessions ended")),
         CommandDescription(
             "config", ["[list] [--json]", "get NAME", "set NAME=VALUE... [--yes]", "unset NAME... [--yes]"],
@@ -206,6 +214,21 @@ public enum CommandTable {
                 Flag("html", nil, "the preview as HTML"), json,
             ],
             example: ("hermes mail preview verification --language es", "Subject: ...")),
+        CommandDescription(
+            "logs", ["[-f] [--level LEVEL] [--limit N] [--json]"], "Prints the last lines of a server's log.",
+            details: """
+                From the memory of the server that answers, about the last megabyte, and of warnings and errors more; a
+                line for each request as `logLevel` says. Times are UTC. -f prints what comes until Ctrl-C, and waits for
+                a server that is away.
+                """,
+            flags: [
+                Flag("follow", nil, "go on with what comes", short: "f"),
+                Flag("level", "LEVEL", "debug, info, warning or error, and worse"),
+                Flag("limit", "N", "at most so many (50; 1,000 at most)"), json,
+            ],
+            example: (
+                "hermes logs -f --level error", "2026-11-22 20:13:05.123 error    a request failed id=..."
+            )),
         CommandDescription(
             "export",
             ["DIR [--lines] [--continue]", "CLASS.json | CLASS.jsonl", "CLASS FILE [--where FILTER] [--keys A,B]"],
@@ -270,7 +293,7 @@ public enum CommandTable {
             example: ("source <(hermes completion bash)", ""), takesServerOptions: false),
         CommandDescription(
             "manual", ["[FOLDER]"], "Writes the man pages into a folder, or prints hermes(1).",
-            example: ("hermes manual /usr/local/share/man/man1", "27 pages"), takesServerOptions: false),
+            example: ("hermes manual /usr/local/share/man/man1", "28 pages"), takesServerOptions: false),
         CommandDescription(
             "version", [""], "Prints the version.", example: ("hermes version", "hermes 0.1.0"),
             takesServerOptions: false),

@@ -19,7 +19,8 @@ public enum Completions {
     private static var bash: String {
         var cases = ""
         for command in CommandTable.all {
-            let words = command.actions + flags(command).map { "--" + $0.name }
+            let letters = command.flags.compactMap { $0.short.map { "-\($0)" } }
+            let words = command.actions + letters + flags(command).map { "--" + $0.name }
             cases += "        \(command.name)) words=\"\(words.joined(separator: " "))\" ;;\n"
         }
         let names = CommandTable.all.map(\.name).joined(separator: " ")
@@ -55,7 +56,9 @@ public enum Completions {
         for command in CommandTable.all {
             let flags = flags(command).map { flag in
                 let value = flag.value.map { ":\(quoted($0)):\(["DIR", "FILE"].contains($0) ? "_files" : "")" } ?? ""
-                return "'--\(flag.name)[\(quoted(flag.meaning))]\(value)'"
+                let meaning = "[\(quoted(flag.meaning))]\(value)'"
+                guard let short = flag.short else { return "'--\(flag.name)\(meaning)" }
+                return "'(-\(short) --\(flag.name))'{-\(short),--\(flag.name)}'\(meaning)"
             }
             let action =
                 command.actions.isEmpty
@@ -97,7 +100,8 @@ public enum Completions {
             }
             for flag in flags(command) {
                 let value = flag.value == nil ? "" : ["DIR", "FILE"].contains(flag.value) ? " -r" : " -x"
-                text += "complete -c hermes \(seen) -l \(flag.name)\(value) -d \(quoted(flag.meaning))\n"
+                let short = flag.short.map { " -s \($0)" } ?? ""
+                text += "complete -c hermes \(seen) -l \(flag.name)\(short)\(value) -d \(quoted(flag.meaning))\n"
             }
         }
         return text

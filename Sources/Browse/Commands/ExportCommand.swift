@@ -32,8 +32,10 @@ extension CommandContext {
         var done = part?.lines ?? 0
         if done > 0 { console.note("going on after \(Progress.grouped(done)) objects\n") }
         let total = try await count(shape.name, condition)
-        var progress = Progress(
-            unit: "objects", total: total, before: done, isTerminal: console.noteIsTerminal, now: Loop.monotonicNow())
+        let progress = Progress(
+            shape.name, total: total, unit: .objects, isTerminal: console.noteIsTerminal, width: console.width ?? 80,
+            write: console.note)
+        progress.begin(shape.name, total: total, unit: .objects, from: done)
         let interrupt = Interrupt(loop)
         defer { interrupt.cancel() }
         while let next = cursor.condition {
@@ -47,14 +49,16 @@ extension CommandContext {
             }
             done += page.count
             _ = cursor.take(page)
-            if let line = progress.update(done, now: Loop.monotonicNow()) { console.note(line) }
+            progress.reach(done)
             if interrupt.hasCome {
+                progress.end()
                 let how = part == nil ? "" : "; the same command goes on from there"
                 throw CommandFailure(130, "interrupted after \(Progress.grouped(done)) objects\(how)")
             }
         }
         try part?.finish(as: file)
-        console.note(progress.end(done, now: Loop.monotonicNow()))
+        progress.end()
+        console.note("\(Progress.grouped(done)) objects\n")
     }
 }
 

@@ -46,7 +46,8 @@ public enum ManualPages {
         if !flags.isEmpty {
             text += ".SH OPTIONS\n"
             for flag in flags {
-                text += ".TP\n.B \(plain("--" + flag.name))\(flag.value.map { " \\fI\(plain($0))\\fR" } ?? "")\n"
+                let name = plain((flag.short.map { "-\($0), " } ?? "") + "--" + flag.name)
+                text += ".TP\n.B \(name)\(flag.value.map { " \\fI\(plain($0))\\fR" } ?? "")\n"
                 text += plain(flag.meaning) + "\n"
             }
         }

@@ -1,7 +1,7 @@
 import Synchronization
 import Testing
 
-@testable import Archive
+@testable import Core
 
 @Suite struct ProgressTests {
     /// What was written, shared with the progress.
@@ -75,6 +75,6 @@ import Testing
     func timesAreShort(_ seconds: Double, _ text: String) { #expect(Progress.time(seconds) == text) }
 
     @Test func numbersAreGrouped() {
-        #expect([0, 999, 1000, 1_234_567].map(Progress.grouped) == ["0", "999", "1,000", "1,234,567"])
+        #expect([0, 999, 1000, -1_234_567].map(Progress.grouped) == ["0", "999", "1,000", "-1,234,567"])
     }
 }

@@ -1,4 +1,3 @@
-import Core
 import Glibc
 import Synchronization
 
@@ -50,9 +49,10 @@ public final class Progress: Sendable {
     }
 
     /// Says nothing.
-    static let silent = Progress("", total: nil, unit: .rows, isTerminal: false, width: 80) { _ in }
+    public static let silent = Progress("", total: nil, unit: .rows, isTerminal: false, width: 80) { _ in }
 
-    init(
+    /// One that is told what it writes to: a terminal or not, of so many columns.
+    public init(
         _ title: String, total: Int?, unit: Unit, isTerminal: Bool, width: Int,
         write: @escaping @Sendable (String) -> Void
     ) {
