@@ -3,8 +3,10 @@
 
     scripts/browse_scenarios.py                     all, with .build/debug/hermes
     scripts/browse_scenarios.py --only 5,13 --keep  some, and the folder stays
-    scripts/browse_scenarios.py --server URL --data DIR --rows 10000000
-                                                    on a server that runs, with a class Comentarios of so many rows
+    scripts/browse_scenarios.py --server URL --data DIR
+                                                    on a server that runs, with a class Comentarios of any size (such as
+                                                    scripts/seed --lines makes); the other classes are added to it
+    scripts/browse_scenarios.py --times --server …  how long each key takes there, instead
 
 Between browser and server stands a proxy that writes down every request. Ends with 77 and a sentence where there is no
 tmux. Needs Python 3.9 or later.
@@ -225,7 +227,9 @@ class World:
         self.keys = json.loads((Path(self.data) / "keys.json").read_text())
         self.proxy = Proxy(self.url)
         self.rows = options.rows
-        if not options.server:
+        if options.server:
+            self.find_or_fill()
+        else:
             self.fill()
 
     def start_server(self):
@@ -267,17 +271,37 @@ class World:
             made += [one["success"]["objectId"] for one in answers]
         return made
 
+    def find_or_fill(self):
+        """On a server that runs: what an earlier run has added stays."""
+        try:
+            self.lucia = self.find("_User", {"username": "lucia"})[0]["objectId"]
+            self.topics = [row["objectId"] for row in self.find("Temas", {"Tema": {"$regex": "^El Camino en bici"}})]
+        except IndexError:
+            self.fill()
+        self.rows = self.call("POST", "/classes/Comentarios", {"_method": "GET", "count": 1, "limit": 0})["count"]
+
+    def find(self, name, where):
+        return self.call("POST", f"/classes/{name}", {"_method": "GET", "where": where, "order": "comentarios" if name == "Temas" else ""})["results"]
+
+    def make_class(self, name, fields):
+        try:
+            self.call("POST", f"/schemas/{name}", {"className": name, "fields": fields})
+        except Failure as failure:
+            if "103" not in str(failure):
+                raise
+
     def fill(self):
         pointer = lambda name: {"type": "Pointer", "targetClass": name}
-        self.call("POST", "/schemas/Temas", {"className": "Temas", "fields": {
+        self.make_class("Temas", {
             "Tema": {"type": "String", "required": True}, "autor": pointer("_User"), "comentarios": {"type": "Number"},
-            "ultimo": {"type": "Date"}, "cerrado": {"type": "Boolean"}}})
-        self.call("POST", "/schemas/Comentarios", {"className": "Comentarios", "fields": {
-            "Tema": pointer("Temas"), "Texto": {"type": "String"}, "n": {"type": "Number"}}})
-        self.call("POST", "/schemas/Hostil", {"className": "Hostil", "fields": {
-            "texto": {"type": "String"}, "autor": pointer("_User"), "n": {"type": "Number"}}})
-        self.call("POST", "/schemas/Ancha", {"className": "Ancha", "fields": {
-            f"columna{i:02}": {"type": "String"} for i in range(100)}})
+            "ultimo": {"type": "Date"}, "cerrado": {"type": "Boolean"}})
+        self.make_class("Comentarios", {
+            "Tema": pointer("Temas"), "Texto": {"type": "String"}, "n": {"type": "Number"}})
+        self.make_class("Hostil", {
+            "texto": {"type": "String"}, "autor": pointer("_User"), "n": {"type": "Number"}})
+        self.make_class("Ancha", {
+            f"columna{i:02}": {"type": "String"} for i in range(100)})
+        self.make_class("Adjuntos", {"titulo": {"type": "String"}, "datos": {"type": "Bytes"}, "foto": {"type": "File"}})
         self.lucia = self.call("POST", "/users", {"username": "lucia", "password": "ruta-2015"})["objectId"]
         ana = self.call("POST", "/users", {"username": "ana", "password": "ruta-2015"})["objectId"]
         self.call("POST", "/roles", {"name": "miembros", "ACL": {}, "users": {"__op": "AddRelation", "objects": [
@@ -288,7 +312,7 @@ class World:
             "ACL": {"*": {"read": True}, self.lucia: {"write": True}, "role:miembros": {"write": True}}}} for i in range(60)])
         self.batch([{"method": "POST", "path": "/parse/classes/Comentarios", "body": {
             "Tema": {"__type": "Pointer", "className": "Temas", "objectId": self.topics[-1 - i % 5]}, "Texto": f"comentario {i}",
-            "n": i}} for i in range(self.rows)])
+            "n": i}} for i in range(min(self.rows, 450))])
         gone = {"__type": "Pointer", "className": "_User", "objectId": "weggeweg12"}
         self.batch([{"method": "POST", "path": "/parse/classes/Hostil", "body": {"texto": text, "autor": gone, "n": i}}
                     for i, text in enumerate(HOSTILE)])
@@ -744,12 +768,177 @@ def s25(world):
     check("59&" in screen and "changed" in screen, screen)
 
 
+# What browse.md asks for beside them.
+
+def s26(world):
+    "Bytes and a File from <path"
+    made = world.call("POST", "/classes/Adjuntos", {"titulo": "con datos"})["objectId"]
+    content = bytes(range(256)) * 1000
+    path = Path(world.folder) / "mis datos.bin"
+    path.write_bytes(content)
+    terminal = world.browse(f"Adjuntos:{made}")
+    terminal.wait("con datos")
+    write(terminal)
+    terminal.type("e")
+    terminal.wait("e done")
+    to_field(terminal, "datos")
+    terminal.type("Enter", "<")
+    terminal.wait("^ the path of a file behind <")
+    terminal.type("/no/such/file", "Enter")
+    terminal.wait("cannot be read: No such file")
+    terminal.type("Enter", f"<{path}", "Enter")
+    terminal.wait("256,000 bytes of")
+    terminal.type("e")
+    terminal.wait("Save 1 change to Adjuntos")
+    terminal.type("y")
+    terminal.wait("saved")
+    import base64
+    stored = world.call("GET", f"/classes/Adjuntos/{made}")["datos"]
+    check(stored == {"__type": "Bytes", "base64": base64.b64encode(content).decode()}, str(stored)[:200])
+    terminal.type("e")
+    terminal.wait("e done")
+    to_field(terminal, "foto")
+    terminal.type("Enter", f"<{path}", "Enter")
+    # This version of the server stores no files, and the browser says so.
+    terminal.wait(lambda screen: "does not do that (108)" in screen or "the file is stored" in screen)
+    upload = world.sent("POST")[-1]
+    check(upload["path"].endswith("/files/mis_datos.bin") and upload["body"]["base64"] == stored["base64"], upload["path"])
+
+
+def s27(world):
+    "o: $EDITOR and back; ^C there is the editor's"
+    script, seen = Path(world.folder) / "editor", Path(world.folder) / "editor.seen"
+    script.write_text(f"""#!/bin/sh
+stat -c '%a %n' "$1" >> {seen}
+trap 'echo interrupted >> {seen}; printf "una línea\\notra\\n" > "$1"; exit 0' INT
+printf 'the editor'
+while :; do sleep 0.1; done
+""")
+    script.chmod(0o755)
+    terminal = world.browse(f"Temas:{world.topics[-1]}", environment={"EDITOR": str(script), "TMPDIR": world.folder})
+    terminal.wait("El Camino en bici 59")
+    write(terminal)
+    to_field(terminal, "Tema")
+    terminal.type("e")
+    terminal.wait("e done")
+    terminal.type("o")
+    terminal.wait("the editor")
+    terminal.type("C-c")
+    screen = terminal.wait("una línea\\notra")
+    check("the editor" not in screen and "WRITE" in screen, screen)
+    mode, path = seen.read_text().split("\n")[0].split(" ", 1)
+    check(mode == "600" and not os.path.exists(path), f"{mode} {path}")
+    check("interrupted" in seen.read_text(), "the editor was not told of ^C")
+    terminal.type("Enter")
+    terminal.wait("changed")
+    terminal.type("e")
+    terminal.wait("Save 1 change")
+    terminal.type("y")
+    terminal.wait("saved")
+    now = world.call("GET", f"/classes/Temas/{world.topics[-1]}")["Tema"]
+    world.call("PUT", f"/classes/Temas/{world.topics[-1]}", {"Tema": "El Camino en bici 59"})
+    check(now == "una línea\notra", repr(now))
+
+
+def s28(world):
+    "y v of 120 KB: into a file of mode 0600; of 6 KB: OSC 52"
+    for text, is_file in [("largo " * 20000, True), ("corto " * 1000, False)]:
+        made = world.call("POST", "/classes/Hostil", {"texto": text})["objectId"]
+        terminal = world.browse(f"Hostil:{made}", environment={"TMPDIR": world.folder})
+        terminal.wait("texto")
+        to_field(terminal, "texto")
+        terminal.type("y", "v")
+        screen = terminal.wait("copied")
+        world.call("DELETE", f"/classes/Hostil/{made}")
+        if is_file:
+            path = re.search(r"copied into (\S+)", screen)
+            check(path and Path(path[1]).read_text() == text, screen)
+            check(os.stat(path[1]).st_mode & 0o777 == 0o600, oct(os.stat(path[1]).st_mode))
+        else:
+            terminal.wait(lambda _: terminal.tmux("show-buffer", check=False).rstrip("\n") == text)
+
+
+def s29(world):
+    "? sort col Enter: what the key would have done"
+    terminal = world.browse("Temas")
+    terminal.wait("El Camino")
+    terminal.type("?", "who may")
+    screen = terminal.wait("Keys> who may")
+    check(chosen(screen).startswith("> a "), screen)
+    terminal.type("Escape")
+    terminal.wait("El Camino")
+    terminal.type("?", "cancel", "BSpace", "BSpace", "BSpace", "BSpace", "BSpace", "BSpace", "filter", "Enter")
+    terminal.wait("Filter>")
+
+
+def times(world):
+    """Each key on Comentarios, from its press to the screen that it is for."""
+    some = world.call("POST", "/classes/Comentarios", {"_method": "GET", "where": {"Tema": {"$exists": True}}, "limit": 1, "skip": 100})["results"][0]
+    terminal = world.browse()
+    terminal.wait("Comentarios")
+    while "Comentarios" not in chosen(terminal.screen()):
+        terminal.type("j")
+        time.sleep(0.05)
+
+    def measure(name, keys, what, before=()):
+        for key in before:
+            terminal.type(key)
+        terminal.still()
+        asked = len(world.proxy.requests)
+        begin = time.monotonic()
+        for key in keys:
+            if re.fullmatch(r"[A-Z][A-Za-z]+|C-.", key):
+                terminal.tmux("send-keys", key)
+            else:
+                terminal.tmux("send-keys", "-l", key)
+        end = begin + 600
+        while True:
+            screen = terminal.screen()
+            if "Sort anyway" in screen or "without an index" in screen:
+                terminal.tmux("send-keys", "y")
+            if what(screen) and "reading " not in screen.splitlines()[21]:
+                break
+            if time.monotonic() > end:
+                raise Failure(f"{name}: not seen\n{screen}")
+            time.sleep(0.01)
+        took = time.monotonic() - begin
+        sent = [one for one in world.proxy.requests[asked:] if "done" in one]
+        server = max((one["done"] - one["at"] for one in sent), default=0)
+        print(f"{name:<34} {took * 1000:8.0f} ms   the server {server * 1000:8.0f} ms, {len(sent)} requests", flush=True)
+
+    rows = lambda screen: re.search(r"\d+ in \d+ ms", screen) is not None
+    state = lambda text: lambda screen: text in screen
+    filtered = lambda text: lambda screen: f"[{text}]" in screen.splitlines()[0] and (rows(screen) or " none" in screen.splitlines()[21])
+    measure("Enter: the class", ["Enter"], lambda s: "more below" in s)
+    before = chosen(terminal.screen())
+    measure("PgDn", ["NPage"], lambda s: chosen(s) != before)
+    measure("G", ["G"], state("counted from the end"))
+    measure("k at the end", ["k"], rows)
+    measure("g", ["g"], lambda s: chosen(s) == before)
+    measure(": a date in the middle", [":", "2023-07-01", "Enter"], state("2023-06-30"))
+    measure("r", ["r"], rows, before=["g"])
+    measure("Enter: an object", ["Enter"], state("ACL"))
+    measure("a: who may", ["a"], state("everybody"))
+    measure("q q", ["q", "q"], lambda s: chosen(s) == before)
+    measure("i: the schema", ["i"], state("the class"))
+    measure("q", ["q"], lambda s: chosen(s) == before)
+    for text in [f"Tema = Temas:{some['Tema']['objectId']}", "Autor.username = lucia", "createdAt > 2024-06-01 and createdAt < 2024-06-02",
+                 "Votos = 3", "Votos = 999", "Texto ^= Fuimos", "Texto ~ zzqq", f"objectId = {some['objectId']}"]:
+        measure(f"/ {text[:32]}", ["/", text, "Enter"], filtered(text))
+        measure("/ nothing", ["/"] + ["C-h"] * len(text) + ["Enter"], lambda s: "[" not in s.splitlines()[0] and "more below" in s)
+    measure("f: of a topic", [":", f"Temas:{world.topics[-1]}", "Enter"], state("El Camino"))
+    measure("f Enter: its Comentarios", ["f", "Enter"], filtered(f"Tema = Temas:{world.topics[-1]}"))
+    measure("#", ["#"], state(" objects"))
+    measure("# of all", [":", "Comentarios", "Enter", "#"], state(f"{world.rows:,} objects"))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--hermes", default=str(HERE / ".build/debug/hermes"))
     parser.add_argument("--server")
     parser.add_argument("--data")
-    parser.add_argument("--rows", type=int, default=450, help="how many Comentarios there are, or are to be")
+    parser.add_argument("--rows", type=int, default=450, help="how many Comentarios are to be made")
+    parser.add_argument("--times", action="store_true", help="time the keys instead of trying the scenarios")
     parser.add_argument("--only", help="numbers of scenarios")
     parser.add_argument("--keep", action="store_true")
     options = parser.parse_args()
@@ -757,12 +946,13 @@ def main():
     if not shutil.which("tmux"):
         print("skipped: there is no tmux here (apt install tmux)")
         sys.exit(77)
-    wanted = [int(n) for n in options.only.split(",")] if options.only else range(1, 26)
-    if options.server:
-        wanted = [n for n in wanted if n in (1, 2, 3, 4, 7)]
+    wanted = [int(n) for n in options.only.split(",")] if options.only else range(1, 30)
     world = World(options)
     failures = 0
     try:
+        if options.times:
+            times(world)
+            return
         for number in wanted:
             scenario = globals()[f"s{number}"]
             begin = time.monotonic()
