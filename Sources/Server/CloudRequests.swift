@@ -44,14 +44,20 @@ extension API {
             let users = (body["users"]?.array ?? []).compactMap(\.string)
             let present = try await Presence.present(users, within: body["seconds"]?.number ?? 0, operation)
             answer["users"] = .array(present.map { .string($0) })
-        default: try await send(body, in: operation)
+        default:
+            // The code's own business: nothing of it reaches a client unless the code says so.
+            switch try await send(body, in: operation) {
+            case .queued: answer["outcome"] = "queued"
+            case .dropped: answer["outcome"] = "dropped"
+            case .unmailable: answer["outcome"] = "unmailable"
+            }
         }
         return CloudResponse(status: 200, body: .object(answer))
     }
 
     private func number(_ count: Int) -> JSON { .number(Double(count)) }
 
-    private func send(_ body: JSONObject, in operation: Operation) async throws {
+    private func send(_ body: JSONObject, in operation: Operation) async throws -> Mailer.Outcome {
         guard let mailer else {
             throw ParseError(1, "There is no mail without the option email.smtp.")
         }
@@ -59,7 +65,7 @@ extension API {
             to: body["to"]?.string ?? "", subject: body["subject"]?.string ?? "", text: body["text"]?.string ?? "",
             html: body["html"]?.string)
         mail.account = body["account"]?.string
-        do { try await mailer.send(mail, in: operation) } catch let error as MailFault {
+        do { return try await mailer.send(mail, in: operation) } catch let error as MailFault {
             throw ParseError(141, error.description)
         }
     }

@@ -278,6 +278,11 @@ import Wire
         #expect(server.received.map { $0.body["to"]?.string } == ["ana@example.com", "b@example.com", "c@example.com"])
         #expect(server.received.first?.body["text"] == "Ya estás")
         #expect(server.received.allSatisfy { if case .master = $0.authority { true } else { false } })
+        let refusing = FakeServer { request in
+            ["outcome": request.body["to"] == "ana@example.com" ? "unmailable" : "queued"]
+        }
+        let refused = await fault { try await script.load().call("escribir", server: refusing) }
+        #expect(refused?.code == 125)
     }
 }
 

@@ -2,6 +2,7 @@
 (function (internal, module, host) {
   'use strict';
   const rest = internal('parse/rest');
+  const ParseError = internal('parse/error');
   const { encode, decode } = internal('parse/encode');
   const handlers = new Map();
   const keyOf = (sort, name, className) => `${sort}\n${name}\n${className}`;
@@ -79,7 +80,9 @@
     async sendEmail({ to, subject, text, html, from } = {}) {
       if (from !== undefined) console.warn('Parse.Cloud.sendEmail: mail comes from the address of the option email.from');
       for (const address of Array.isArray(to) ? to : [to]) {
-        await rest.request('MAIL', '', { to: address, subject, text, html }, { useMasterKey: true });
+        const { outcome } = await rest.request('MAIL', '', { to: address, subject, text, html }, { useMasterKey: true });
+        if (outcome === 'unmailable') throw new ParseError(ParseError.INVALID_EMAIL_ADDRESS, `Mail cannot go to ${address}.`);
+        if (outcome === 'dropped') throw new ParseError(ParseError.REQUEST_LIMIT_EXCEEDED, `Too many mails to ${address} within an hour.`);
       }
     },
     _handler: (sort, name, className) => handlers.get(keyOf(sort, name, className)),
