@@ -52,7 +52,7 @@ final class Entrance {
         duration.observe(Double(ended - started) / 1e9)
         count(answer.status)
         // Whoever follows the log would find himself in it, once a second.
-        let isLook = answer.status == 200 && method != "OPTIONS" && request.path.hasSuffix("/scriptlog")
+        let isLook = answer.status == 200 && method != "OPTIONS" && request.path == "\(options.mountPath)/scriptlog"
         Log.shared.log(
             isLook ? .debug : .info, "request",
             [
