@@ -8,7 +8,8 @@ public enum Banner {
     ///   - port: the port that it listens on, which the options may have left open.
     ///   - database: PostgreSQL's version, such as "15.14".
     public static func text(_ options: ServerOptions, port: Int, workers: Int, database: String) -> String {
-        let url = address(options, port: port)
+        let site = address(options, port: port)
+        let url = site + options.mountPath
         let place = options.keysFile.map { "in " + absolute($0) } ?? "told by the configuration"
         let rows = [
             ("API", url), ("listening on", "\(options.host), port \(port)"), ("application id", options.appId),
@@ -24,6 +25,21 @@ public enum Banner {
         let width = rows.map(\.0.count).max() ?? 0
         let lines = rows.map { "  \($0.0)\(String(repeating: " ", count: width - $0.0.count))  \($0.1)" }
         return "\nHermes \(version) is ready\n\n" + lines.joined(separator: "\n") + "\n\n" + trial(options, url)
+            + welcome(options, site)
+    }
+
+    /// Where a person goes: the last line, for who reads no other. A server without pages for people has none.
+    private static func welcome(_ options: ServerOptions, _ site: String) -> String {
+        switch options.app {
+        case .none: ""
+        case .forum: "The forum is open: go to \(publicSite(options) ?? site)/ in your browser, sign up, and write.\n\n"
+        }
+    }
+
+    /// The public address without its path.
+    private static func publicSite(_ options: ServerOptions) -> String? {
+        guard let url = options.publicServerURL, let scheme = url.firstRange(of: "://") else { return nil }
+        return String(url[..<scheme.upperBound] + url[scheme.upperBound...].prefix { $0 != "/" })
     }
 
     /// Two ways to try the server, ready to be pasted; no secret is among them, since the keys of clients are none.
@@ -61,7 +77,7 @@ public enum Banner {
     private static func address(_ options: ServerOptions, port: Int) -> String {
         let scheme = options.tlsCertificate == nil ? "http" : "https"
         let host = ["0.0.0.0", "::"].contains(options.host) ? "localhost" : options.host
-        return "\(scheme)://\(host.contains(":") ? "[\(host)]" : host):\(port)\(options.mountPath)"
+        return "\(scheme)://\(host.contains(":") ? "[\(host)]" : host):\(port)"
     }
 
     private static func quotedForShell(_ text: String) -> String {

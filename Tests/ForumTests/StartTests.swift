@@ -1,4 +1,6 @@
+import Core
 import Forum
+import Glibc
 import Hermes
 import TestSupport
 import Testing
@@ -28,6 +30,27 @@ import Testing
             }
         }
         withExtendedLifetime(database) {}
+    }
+
+    /// What `scripts/serve` prints last leads to a page where a person can sign up.
+    @Test func theBannersLastLineLeadsToAPageToSignUp() async throws {
+        let folder = HermesProcess.makeFolder("forum-banner")
+        defer { removeFolder(folder) }
+        let test = try await TestDatabase.make()
+        try await onWorker { loop in
+            let server = try HermesProcess(folder: folder, conninfo: test.conninfo, options: forumOptions)
+            try await server.waitUntilReady(loop)
+            let last = String(server.printed.split(separator: "\n").last ?? "")
+            let address = try #require(last.split(separator: " ").first { $0.hasPrefix("http") }, "\(last)")
+            #expect(last.contains("browser") && address == "http://127.0.0.1:\(server.port)/")
+            let first = try await send("GET", server, "/", [], loop)
+            #expect(first.status == 200 && first.text.contains("href=\"/registro\""))
+            let form = try await send("GET", server, "/registro", [], loop)
+            #expect(form.status == 200 && form.text.contains("name=\"clave\""))
+            server.child.signal(SIGTERM)
+            _ = try await server.exit(within: 60)
+        }
+        withExtendedLifetime(test) {}
     }
 
     @Test func administratorsAreModerators() async throws {

@@ -40,4 +40,23 @@ import Testing
         #expect(text.contains(#"-H 'X-Parse-Application-Id: it'\''s "mine"'"#))
         #expect(text.contains(#"Parse.initialize("it's \"mine\"");"#))
     }
+
+    @Test func itsLastLineLeadsPeopleToTheForum() {
+        func lastLine(_ configure: (inout ServerOptions) -> Void) -> String {
+            banner(configure).split(separator: "\n").last.map(String.init) ?? ""
+        }
+        let words = "The forum is open: go to http://127.0.0.1:4711/ in your browser, sign up, and write."
+        #expect(lastLine { $0.app = .forum } == words)
+        let everywhere = lastLine { options in
+            options.app = .forum
+            options.host = "0.0.0.0"
+        }
+        #expect(everywhere.contains(" http://localhost:4711/ "))
+        let known = lastLine { options in
+            options.app = .forum
+            options.publicServerURL = "https://foro.example.com:8443/parse"
+        }
+        #expect(known.contains(" https://foro.example.com:8443/ "))
+        #expect(!lastLine { _ in }.contains("browser"))
+    }
 }
