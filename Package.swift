@@ -130,7 +130,7 @@ let package = Package(
                 "Server", "Browse", "TestSupport", "CCjose",
             ]),
         tests("HermesTests", ["Core", "HTTP", "Hermes", "TestSupport"]),
-        tests("ForumTests", ["Core", "Postgres", "HTTP", "Wire", "Hermes", "Forum", "TestSupport"]),
+        tests("ForumTests", ["Core", "Accounts", "Postgres", "HTTP", "Wire", "Hermes", "Forum", "TestSupport"]),
     ],
     cxxLanguageStandard: .cxx17
 )

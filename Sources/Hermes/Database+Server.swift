@@ -33,11 +33,15 @@ extension Database {
 
     /// Begins a session. `username` may be the address.
     ///
-    /// - Throws: 101 where the name or the password is wrong.
+    /// - Parameter authData: what goes with the password: `["mfa": ["token": "123456"]]` where the account has a second
+    ///   factor.
+    /// - Throws: 101 where the name or the password is wrong; -1 where the account has a second factor and none was told,
+    ///   141 where that is wrong.
     public func logIn<Fields: ParseObject>(
-        username: String, password: String, as type: Fields.Type = User.self
+        username: String, password: String, authData: [String: Value] = [:], as type: Fields.Type = User.self
     ) async throws -> LoggedIn<Fields> {
-        let body = JSONObject([("username", .string(username)), ("password", .string(password))])
+        var body = JSONObject([("username", .string(username)), ("password", .string(password))])
+        if !authData.isEmpty { body["authData"] = Value.object(authData).json }
         var answer = try await send("POST", ["login"], body).object ?? JSONObject()
         let token = answer["sessionToken"]?.string
         answer["sessionToken"] = nil

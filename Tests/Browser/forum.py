@@ -4,11 +4,14 @@
 HERMES is the program to be tried; it is started with a database of its own, on a port of its own. Screenshots go to
 FOLDER, .build/screenshots unless it is told. Without Chromium (Debian: apt-get install chromium; or HERMES_CHROMIUM=PATH)
 nothing is tried, and it says so."""
+import base64
+import hmac
 import json
 import pathlib
 import re
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
@@ -23,23 +26,30 @@ import chromium
 WIDTHS = [(360, 740), (1280, 800)]
 
 
-class Server:
-    """A forum that runs for this test alone."""
+def free_port():
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return free.getsockname()[1]
 
-    def __init__(self, program):
+
+class Server:
+    """A forum that runs for this test alone. Nobody listens at port 9, where its mails go unless it is told otherwise."""
+
+    def __init__(self, program, smtp=9):
         self.folder = tempfile.TemporaryDirectory(prefix="hermes-browser-", ignore_cleanup_errors=True)
         # PostgreSQL runs as another user where this program is root.
         pathlib.Path(self.folder.name).chmod(0o755)
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
+        self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         config = pathlib.Path(self.folder.name, "config.json")
         config.write_text(json.dumps({
             "app": "forum", "port": self.port, "appId": "foro", "masterKey": "maestra", "logLevel": "error",
-            "email": {"smtp": "smtp://127.0.0.1:9", "from": "foro@example.com"}}))
-        self.process = subprocess.Popen(
-            [program, "serve", "--config", config, "--data", self.folder.name + "/data"], stdout=subprocess.DEVNULL)
+            "auth": {"mfa": {}}, "email": {"smtp": f"smtp://127.0.0.1:{smtp}", "from": "foro@example.com"}}))
+        self.command = [program, "serve", "--config", config, "--data", self.folder.name + "/data"]
+        self.start()
+
+    def start(self):
+        self.process = subprocess.Popen(self.command, stdout=subprocess.DEVNULL)
         end = time.monotonic() + 120
         while True:
             assert self.process.poll() is None, "the server has ended"
@@ -49,6 +59,11 @@ class Server:
             except OSError:
                 assert time.monotonic() < end, "the server does not begin to serve"
                 time.sleep(0.1)
+
+    def kill(self):
+        """As a machine does that loses its power: nothing is finished."""
+        self.process.kill()
+        self.process.wait()
 
     def stop(self):
         self.process.send_signal(signal.SIGTERM)
@@ -316,9 +331,11 @@ def as_newcomer(walk, topic):
     walk.open(f"/entrar?a=/tema/{topic}")
     walk.fill_in("usuario", "VEGA@example.com")
     walk.fill_in("clave", "falsa")
-    walk.press_button()
-    walk.shows("no son correctos")
-    walk.fill_in("clave", "Clave-7")
+    b.tab_to("main form button")
+    b.press("Enter")
+    b.until("document.querySelector('#error')?.innerText.includes('no son correctos')", "a wrong password is refused")
+    assert b.run("document.activeElement.name") == "clave", "one writes on where one was"
+    b.type("Clave-7")
     walk.press_button()
     assert walk.path == f"/tema/{topic}", walk.path
     walk.shows("vega", "header")
@@ -497,7 +514,62 @@ def main():
     print(f"the forum works in {path}; screenshots of {walk.taken} pages are in {folder}")
 
 
-PARTS = [as_stranger, as_newcomer, as_friend, as_moderator]
+def one_time_password(secret, step):
+    """RFC 6238, of six digits."""
+    mac = hmac.new(base64.b32decode(secret), struct.pack(">Q", step), "sha1").digest()
+    offset = mac[-1] & 15
+    return f"{(struct.unpack('>I', mac[offset:offset + 4])[0] & 0x7FFFFFFF) % 1_000_000:06}"
+
+
+def with_second_factor(walk, topic):
+    """Logs in with an app's code and with one for recovery, with and without a script, in both languages."""
+    b = walk.browser
+    secret, step = "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ", int(time.time()) // 30
+    token, user = walk.server.member("eva")
+    mfa = {"secret": secret, "token": one_time_password(secret, step - 1)}
+    answer = walk.server.call("PUT", f"users/{user['objectId']}", {"authData": {"mfa": mfa}}, token)
+    codes = answer["authDataResponse"]["mfa"]["recovery"].split(", ")
+    for language, scripts, code, asks, wrong in [
+            ("es", True, None, "pide además un código", "El código no es correcto"),
+            ("en", False, codes[0], "asks for a code too", "The code is wrong"),
+            ("en", True, codes[1], "asks for a code too", "The code is wrong")]:
+        b.screen(*WIDTHS[0])
+        b.call("Network.clearBrowserCookies")
+        b.language(language)
+        b.scripts(scripts)
+        walk.open(f"/entrar?a=/tema/{topic}")
+        walk.fill_in("usuario", "eva")
+        walk.fill_in("clave", "Clave-7")
+        if scripts:
+            # The page stays, and so does the password.
+            b.tab_to("main form button")
+            b.press("Enter")
+            b.until("document.activeElement.name === 'codigo'", "the code is asked for")
+            assert b.run("document.querySelector('[name=clave]').value") == "Clave-7"
+        else:
+            walk.press_button()
+            walk.shows(asks)
+            assert b.run("document.querySelector('[name=clave]').value") == ""
+            walk.fill_in("clave", "Clave-7")
+            walk.fill_in("codigo", "000000")
+            walk.press_button()
+            walk.shows(wrong)
+            walk.fill_in("clave", "Clave-7")
+        if scripts:
+            walk.shows(asks)
+            b.type("000000")
+            b.press("Enter")
+            b.until(f"document.querySelector('#error').innerText.includes({json.dumps(wrong)})", "a wrong code is refused")
+        walk.look(f"second-factor-{language}{'' if scripts else '-no-script'}")
+        b.screen(*WIDTHS[0])
+        b.run("document.activeElement.blur()")
+        walk.fill_in("codigo", code or one_time_password(secret, int(time.time()) // 30))
+        b.leave(lambda: b.press("Enter"))
+        assert walk.path == f"/tema/{topic}", walk.path
+        walk.shows("eva", "header")
+
+
+PARTS = [as_stranger, as_newcomer, as_friend, as_moderator, with_second_factor]
 
 if __name__ == "__main__":
     main()

@@ -31,6 +31,37 @@ import Testing
         }
     }
 
+    @Test func everyPageLeadsBackToTheOneBefore() async throws {
+        try await withSite { site in
+            for number in 0..<151 {
+                let made = try await site.client.asMaster.post(
+                    "classes/Temas", ["Tema": .string("Tema número \(number)"), "avisar": false])
+                #expect(made.status == 201, "\(made.body)")
+            }
+            let visitor = site.visitor()
+            var page = try await visitor.get("/")
+            var newest = ["Tema número 150<"]
+            while let next = page.link("next") {
+                page = try await visitor.get(next)
+                newest.append("Tema número \(150 - 50 * newest.count)<")
+                #expect(page.count(try #require(newest.last)) == 1)
+            }
+            #expect(newest.count == 4 && page.text.contains("Al principio"))
+            for expected in newest.reversed().dropFirst() {
+                page = try await visitor.get(try #require(page.link("prev")))
+                #expect(page.count(expected) == 1)
+            }
+            #expect(page.link("prev") == nil && !page.text.contains("Al principio"))
+            // An address of somebody's says not what was before it, and one that has seen much forgets.
+            let second = try #require(page.link("next")).split(separator: "&")[0]
+            let found = try await visitor.get(String(second))
+            #expect(found.link("prev") == nil && found.text.contains("<a href=\"/\">Al principio</a>"))
+            let long = try await visitor.get(
+                "\(second)&antes=\(Array(repeating: "x", count: 40).joined(separator: "."))")
+            #expect(try #require(long.link("next")).split(separator: ".").count == 10)
+        }
+    }
+
     @Test func theFirstPageIsLightAndComesAtOnce() async throws {
         try await withSite { site in
             let name = String(repeating: "Ñandúes y fiordos ", count: 11)

@@ -85,12 +85,15 @@ private let template = TestDatabase.Template("web") { conninfo in
 }
 
 /// Serves the forum on a database of its own. Mails go nowhere: nobody listens at the address.
-func withSite(_ body: @Sendable (Site) async throws -> Void) async throws {
+func withSite(
+    _ given: [String: Value] = [:], _ body: @Sendable (Site) async throws -> Void
+) async throws {
     let database = try await TestDatabase.make(template: template)
-    let options: [String: Value] = [
+    var options: [String: Value] = [
         "databaseURI": .string(database.conninfo), "workers": 1, "allowClientClassCreation": false,
         "email": ["smtp": "smtp://127.0.0.1:9", "from": "foro@example.com"],
     ]
+    options.merge(given) { $1 }
     try await Forum.application().test(options) { client in try await body(Site(client: client)) }
     withExtendedLifetime(database) {}
 }

@@ -20,7 +20,8 @@ extension Visit {
 
     // MARK: log in
 
-    fileprivate func logInForm(_ fault: Fault? = nil) -> Page {
+    /// - Parameter asksForCode: the account has a second factor.
+    fileprivate func logInForm(_ fault: Fault? = nil, asksForCode: Bool = false) -> Page {
         if member != nil, fault == nil { return .redirect(to: goesOn) }
         var leaf = Leaf(say("Entrar", "Log in"), isPrivate: true)
         leaf.place = "/entrar"
@@ -33,8 +34,17 @@ extension Visit {
         let password = input(
             "clave", say("Contraseña", "Password"), type: "password",
             more: " autocomplete=\"current-password\" required")
+        var code = HTML.none
+        if asksForCode {
+            code = input(
+                "codigo", say("Código", "Code"),
+                hint: say(
+                    "El de seis cifras de tu aplicación, o uno de recuperación.",
+                    "The six digits of your app, or a recovery code."),
+                more: " autocomplete=\"one-time-code\" autocapitalize=\"none\" spellcheck=\"false\" required")
+        }
         leaf.body = """
-            <form class="card" method="post" action="/entrar">\(formToken)\(goesOnField)\(name)\(password)\
+            <form class="card" method="post" action="/entrar" data-log-in>\(formToken)\(goesOnField)\(name)\(password)\(code)\
             <button>\(say("Entrar", "Log in"))</button></form>\
             <p><a href="/recuperar">\(say("He olvidado la contraseña", "I forgot my password"))</a> · \
             <a href="/registro?a=\(goesOn.inURL)">\(say("Registrarse", "Sign up"))</a></p>
@@ -43,25 +53,24 @@ extension Visit {
     }
 
     fileprivate func logIn() async throws -> Page {
-        try await attempt {
+        // Once it was asked for it stays, whatever else is wrong.
+        var asksForCode = request.form["codigo"] != nil
+        return try await attempt {
             do {
-                let name = field("usuario").trimmed
+                let code = field("codigo").filter { !$0.isWhitespace }
                 let logged = try await database.asNobody.logIn(
-                    username: name, password: field("clave"), as: Usuario.self)
-                guard let token = logged.sessionToken else { throw ParseError(101, "") }
+                    username: field("usuario").trimmed, password: field("clave"),
+                    authData: code.isEmpty ? [:] : ["mfa": ["token": .string(code)]], as: Usuario.self)
+                guard let token = logged.sessionToken else { throw ParseError(101, "Invalid username/password.") }
                 return marked(.redirect(to: goesOn), session: token)
-            } catch let error as ParseError where error.code == 101 {
-                throw Fault(
-                    400, say("El usuario o la contraseña no son correctos.", "The user name or the password is wrong."))
-            } catch let error as ParseError where error.code == 205 {
-                throw Fault(
-                    403,
-                    say(
-                        "Confirma antes tu dirección: mira tu correo.", "Confirm your address first: look at your mail."
-                    ))
+            } catch let error as ParseError {
+                if error.code == -1 { asksForCode = true }
+                let fault = Fault(error, self)
+                // There is such a page, and who is not let in has made a mistake.
+                throw Fault([-1, 205].contains(error.code) ? 403 : 400, fault.message)
             }
         } otherwise: { fault in
-            logInForm(fault)
+            logInForm(fault, asksForCode: asksForCode)
         }
     }
 
@@ -127,7 +136,7 @@ extension Visit {
                 let result = try await database.asNobody.call("registrar", parameters)
                 return marked(.redirect(to: goesOn), session: result?["sessionToken"]?.string ?? "")
             } catch let error as ParseError where error.code == 142 {
-                throw Fault(400, labelled(error.message))
+                throw Fault(400, ServerWords.of(error, in: language) ?? labelled(error.message))
             }
         } otherwise: { fault in
             signUpForm(fault)

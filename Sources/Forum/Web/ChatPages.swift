@@ -47,8 +47,7 @@ extension Visit {
         leaf.status = fault?.status ?? 200
         leaf.error = fault?.message
         leaf.done = doneText
-        leaf.next = found.cursor.map { "/charlas?desde=\($0.inURL)" }
-        if query("desde") != nil { leaf.previous = "/charlas" }
+        turn(&leaf, at: "/charlas", next: found.cursor)
         let rows = found.objects.map { chat -> HTML in
             let unread = chat["noLeidos"]?.int ?? 0
             let new: HTML =
@@ -128,8 +127,8 @@ extension Visit {
         var leaf = Leaf(title(of: chat), isPrivate: true)
         leaf.status = fault?.status ?? 200
         leaf.error = fault?.message
-        leaf.next = found.cursor.map { "/charla/\(id)?desde=\($0.inURL)" }
-        if query("desde") != nil { leaf.previous = "/charla/\(id)" }
+        turn(&leaf, at: "/charla/\(id)", next: found.cursor)
+        let isLatest = query("desde") == nil
         let isGroup = chat.esGrupo == true
         if isGroup {
             let names = (chat.miembros ?? []).compactMap { $0.object?.username }.map { HTML.name($0) }
@@ -143,13 +142,14 @@ extension Visit {
         if let older = leaf.next {
             leaf.body += "<p><a href=\"\(older)\">\(say("Mensajes anteriores", "Earlier messages"))</a></p>"
         }
-        let live: HTML = leaf.previous == nil ? " data-chat aria-live=\"polite\"" : ""
+        let live: HTML = isLatest ? " data-chat aria-live=\"polite\"" : ""
         leaf.body += """
             <ol class="chat"\(live)>\(found.objects.reversed().map { message($0, in: id, me.pointer, isGroup) })</ol>
             """
-        if let newest = leaf.previous {
-            leaf.body += "<p><a href=\"\(newest)\">\(say("A lo último", "To the latest"))</a></p>"
+        if let newer = leaf.previous, leaf.first != nil {
+            leaf.body += "<p><a href=\"\(newer)\">\(say("Mensajes posteriores", "Later messages"))</a></p>"
         }
+        if !isLatest { leaf.body += "<p><a href=\"/charla/\(id)\">\(say("A lo último", "To the latest"))</a></p>" }
         let words = textarea(
             "cuerpo", say("Mensaje", "Message"), value: fault == nil ? "" : field("cuerpo").withPlainLines, rows: 2,
             more: " required")

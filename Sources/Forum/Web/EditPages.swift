@@ -149,8 +149,7 @@ extension Visit {
             from: query("desde"))
         var leaf = Leaf(say("Denuncias", "Reports"), isPrivate: true)
         leaf.place = "/moderar"
-        leaf.next = found.cursor.map { "/moderar?desde=\($0.inURL)" }
-        if query("desde") != nil { leaf.previous = "/moderar" }
+        turn(&leaf, at: "/moderar", next: found.cursor)
         let rows = found.objects.compactMap { flag -> HTML? in
             guard let comment = flag.comentario?.object, let id = comment.objectId else { return nil }
             let hidden: HTML = comment.oculto == true ? " <b class=\"mark quiet\">\(say("Oculto", "Hidden"))</b>" : ""

@@ -33,6 +33,8 @@ struct Leaf: Sendable {
     var canonical: String?
     var previous: String?
     var next: String?
+    /// The first page, where that is not the one before.
+    var first: String?
     var description: String?
     /// Said above all: what was done.
     var done: String?
@@ -140,11 +142,9 @@ extension Visit {
     // MARK: pieces
 
     /// Links to the pages before and after.
-    func pager(_ leaf: Leaf, first: String? = nil, _ words: (previous: String, next: String), middle: HTML = .none)
-        -> HTML
-    {
-        guard leaf.previous != nil || leaf.next != nil || first != nil else { return .none }
-        let start: HTML? = first.map { "<a href=\"\($0)\">\(say("Al principio", "First page"))</a>" }
+    func pager(_ leaf: Leaf, _ words: (previous: String, next: String), middle: HTML = .none) -> HTML {
+        guard leaf.previous != nil || leaf.next != nil || leaf.first != nil else { return .none }
+        let start: HTML? = leaf.first.map { "<a href=\"\($0)\">\(say("Al principio", "First page"))</a>" }
         let before: HTML? = leaf.previous.map { "<a rel=\"prev\" href=\"\($0)\">\(words.previous)</a>" }
         let after: HTML? = leaf.next.map { "<a rel=\"next\" href=\"\($0)\">\(words.next)</a>" }
         return """

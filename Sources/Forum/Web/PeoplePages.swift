@@ -228,13 +228,11 @@ extension Visit {
 
     fileprivate func noticeList() async throws -> Page {
         _ = try requireMember()
-        let cursor = query("desde")
-        let found = try await database.page(Query(Aviso.self).include("de", "tema").limit(50), from: cursor)
+        let found = try await database.page(Query(Aviso.self).include("de", "tema").limit(50), from: query("desde"))
         var leaf = Leaf(say("Avisos", "Notices"), isPrivate: true)
         leaf.place = "/avisos"
         leaf.done = doneText
-        leaf.next = found.cursor.map { "/avisos?desde=\($0.inURL)" }
-        if cursor != nil { leaf.previous = "/avisos" }
+        turn(&leaf, at: "/avisos", next: found.cursor)
         if notices > 0 { leaf.aside = button(say("Marcar todo como leído", "Mark all as read"), to: "/avisos", [:]) }
         leaf.body =
             found.objects.isEmpty

@@ -65,6 +65,7 @@ extension Visit {
         leaf.status = fault?.status ?? 200
         leaf.canonical = Visit.path(id, page: number)
         if number > 1 { leaf.previous = Visit.path(id, page: number - 1) }
+        if number > 2 { leaf.first = Visit.path(id, page: 1) }
         if hasMore { leaf.next = Visit.path(id, page: number + 1) }
         if let first = comments.first?.comentario { leaf.description = String(first.tidy.prefix(160)) }
         leaf.done = doneText
@@ -124,9 +125,7 @@ extension Visit {
     private func pages(_ leaf: Leaf, _ number: Int, _ last: Int, _ id: String) -> HTML {
         let end: HTML =
             last > number + 1 ? "<a href=\"\(Visit.path(id, page: last))\">\(say("Al final", "Last page"))</a>" : ""
-        return pager(
-            leaf, first: number > 2 ? Visit.path(id, page: 1) : nil,
-            (say("← Anteriores", "← Earlier"), say("Siguientes →", "Later →")), middle: end)
+        return pager(leaf, (say("← Anteriores", "← Earlier"), say("Siguientes →", "Later →")), middle: end)
     }
 
     // MARK: commenting

@@ -33,10 +33,7 @@ extension Visit {
             where error.code == 102
         { throw Fault(404, say("Esa página ya no existe.", "There is no such page any more.")) }
         leaf.canonical = cursor.map { "/?desde=\($0.inURL)" } ?? "/"
-        leaf.next = found.cursor.map { next in
-            "/?desde=\(next.inURL)" + (cursor.map { "&antes=\($0.inURL)" } ?? "")
-        }
-        if cursor != nil { leaf.previous = query("antes").map { "/?desde=\($0.inURL)" } ?? "/" }
+        turn(&leaf, at: "/", next: found.cursor)
         leaf.description = say(
             "Un foro para gente que prepara viajes: pregunta, cuenta y haz amigos.",
             "A forum for people who plan journeys: ask, tell, and make friends.")
@@ -54,9 +51,7 @@ extension Visit {
             leaf.body +=
                 "<p class=\"empty\">\(say("Todavía no hay temas. ¡Abre el primero!", "There are no topics yet. Open the first one!"))</p>"
         }
-        leaf.body += pager(
-            leaf, first: cursor == nil || leaf.previous == "/" ? nil : "/",
-            (say("← Más nuevos", "← Newer"), say("Más antiguos →", "Older →")))
+        leaf.body += pager(leaf, (say("← Más nuevos", "← Newer"), say("Más antiguos →", "Older →")))
         return page(leaf)
     }
 

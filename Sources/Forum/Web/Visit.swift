@@ -150,7 +150,7 @@ struct Fault: Error {
         case 119, 209: status = 403
         default: status = 400
         }
-        message = error.code == 209 ? Refusal.noSession.said(visit.language) : error.message
+        message = ServerWords.of(error, in: visit.language) ?? error.message
     }
 }
 

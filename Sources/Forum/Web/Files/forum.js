@@ -64,6 +64,26 @@
     } catch {}
   }
 
+  // Who has to tell a code beside the password need not write the password again.
+  document.addEventListener("submit", async (event) => {
+    const form = event.target;
+    if (event.defaultPrevented || !form.matches("form[data-log-in]")) return;
+    event.preventDefault();
+    try {
+      const body = new URLSearchParams(new FormData(form));
+      const answer = await fetch(form.action, { method: "POST", body, redirect: "manual" });
+      if (answer.type === "opaqueredirect") return location.assign(form.elements.a.value);
+      const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+      const fresh = page.querySelector("form[data-log-in]");
+      const { clave, codigo } = fresh.elements;
+      if (codigo) clave.value = form.elements.clave.value;
+      document.querySelector("main").replaceWith(page.querySelector("main"));
+      (codigo || clave).focus();
+    } catch {
+      form.submit();
+    }
+  });
+
   // Older topics and later comments come to the end of the list.
   const list = document.querySelector("[data-more]");
   document.addEventListener("click", async (event) => {

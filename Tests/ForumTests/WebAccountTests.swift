@@ -1,0 +1,90 @@
+import Foundation
+import Hermes
+import Testing
+
+@testable import Accounts
+
+/// Ways in that are not straight.
+@Suite struct WebAccountTests {
+    private static let secret = "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ"
+
+    @Test func aSecondFactorIsAskedForBesideThePassword() async throws {
+        try await withSite(["auth": ["mfa": [:]]]) { site in
+            let ana = try await site.member("ana")
+            let session = site.client.asSession(ana.browser.cookies["sesion"] ?? "")
+            let me = try await session.get("users/me")
+            let now = Int64(Date().timeIntervalSince1970) / 30
+            let password = try #require(OneTimePassword(secret: WebAccountTests.secret, digits: 6))
+            let done = try await session.put(
+                "users/\(me.id)",
+                [
+                    "authData": [
+                        "mfa": [
+                            "secret": .string(WebAccountTests.secret), "token": .string(password.password(at: now - 1)),
+                        ]
+                    ]
+                ])
+            let codes = try #require(done["authDataResponse"]?["mfa"]?["recovery"]?.string, "\(done.body)").split(
+                separator: ", ")
+            for (language, code, words) in [
+                ("es", String(codes[0]), ["pide además un código", "código no es correcto", "no son correctos"]),
+                ("en", String(codes[1]), ["asks for a code too", "code is wrong", "password is wrong"]),
+            ] {
+                let visitor = site.visitor(language)
+                let asked = try await visitor.send(
+                    ["usuario": "ana", "clave": "Clave-7", "a": "/nuevo"], to: "/entrar", 403)
+                #expect(asked.text.contains(words[0]) && asked.text.contains("name=\"codigo\""), "\(asked.text)")
+                #expect(asked.text.contains("name=\"a\" value=\"/nuevo\"") && !asked.text.contains("Clave-7"))
+                var form = ["usuario": "ana", "clave": "Clave-7", "codigo": "000 000", "a": "/nuevo"]
+                let wrong = try await visitor.send(form, to: "/entrar", 400)
+                #expect(
+                    wrong.text.contains(words[1]) && wrong.text.contains("name=\"codigo\"")
+                        && !wrong.text.contains("000 000"))
+                form["codigo"] = " \(code)"
+                form["clave"] = "otra"
+                let refused = try await visitor.send(form, to: "/entrar", 400)
+                #expect(refused.text.contains(words[2]) && refused.text.contains("name=\"codigo\""))
+                #expect(visitor.browser.cookies["sesion"] == nil)
+                form["clave"] = "Clave-7"
+                let entered = try await visitor.send(form, to: "/entrar")
+                #expect(entered.header("Location") == "/nuevo" && visitor.browser.cookies["sesion"] != nil)
+                let again = try await site.visitor(language).send(form, to: "/entrar", 400)
+                #expect(again.text.contains(words[1]), "it was used")
+            }
+            // Of an account without one none is asked for.
+            _ = try await site.member("bob")
+            try await site.visitor().send(["usuario": "bob", "clave": "Clave-7"], to: "/entrar")
+        }
+    }
+
+    @Test func theServersRefusalsAreSaidInTheReadersLanguage() async throws {
+        let options: [String: Value] = [
+            "accountLockout": ["threshold": 2, "duration": 7],
+            "passwordPolicy": ["validatorPattern": "-[0-9]", "doNotAllowUsername": true],
+        ]
+        try await withSite(options) { site in
+            var form = [
+                "usuario": "luz", "correo": "luz@example.com", "clave": "facil", "nombre": "Luz",
+                "movil": "600100200", "ciudad": "Jaca",
+            ]
+            for (password, words) in [
+                ("facil", "demasiado fácil"), ("luz-7", "no puede contener tu nombre de usuario"),
+            ] {
+                form["clave"] = password
+                let refused = try await site.visitor("es").send(form, to: "/registro", 400)
+                #expect(refused.text.contains(words), "\(refused.text)")
+            }
+            let english = try await site.visitor("en").send(form, to: "/registro", 400)
+            #expect(english.text.contains("Password cannot contain your username."))
+            _ = try await site.member("ana")
+            for _ in 1...2 {
+                try await site.visitor("es").send(["usuario": "ana", "clave": "mala"], to: "/entrar", 400)
+            }
+            for (language, words) in [("es", "dentro de 7 minutos"), ("en", "after 7 minute(s)")] {
+                let locked = try await site.visitor(language).send(
+                    ["usuario": "ana", "clave": "Clave-7"], to: "/entrar", 400)
+                #expect(locked.text.contains(words), "\(locked.text)")
+            }
+        }
+    }
+}
