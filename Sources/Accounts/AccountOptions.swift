@@ -6,8 +6,10 @@ public struct AccountOptions: Sendable {
     public var sessionLength: Double = 31_536_000
     /// Whether sessions end at all.
     public var sessionsExpire = true
-    /// Tokens lie in the database as digests: who reads it can't log in with them, and no list of sessions shows them.
+    /// Tokens lie in the database as digests: who reads it can't log in with them.
     public var hashesSessionTokens = false
+    /// What tokens that lie there as digests are sealed with beside them, for lists of sessions; nil: lists show none.
+    public var tokenSeal: Seal?
     /// A new password ends all sessions of its user.
     public var passwordChangeEndsSessions = true
     public var allowsAnonymousUsers = true

@@ -39,7 +39,7 @@ public final class Accounts {
         WITH RECURSIVE session AS (
             SELECT s."objectId", s."user", s."expiresAt" FROM "_Session" s JOIN "_User" u ON u."objectId" = s."user"
                 AND u."_account_lockout_expires_at" IS DISTINCT FROM \(forever)
-            WHERE s."sessionToken" = $1::text OR s."_token_digest" = $2::text
+            WHERE s."_token_digest" = $2::text OR s."sessionToken" = $1::text AND s."_token_digest" IS NULL
         ), held (id) AS (
             SELECT j."owningId" FROM "_Join:users:_Role" j JOIN session ON j."relatedId" = session."user"
             UNION

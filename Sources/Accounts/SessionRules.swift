@@ -90,23 +90,22 @@ struct NewSession: Sendable {
             ? Timestamp(milliseconds: Timestamp.now.milliseconds + Int64(options.sessionLength * 1000)) : nil
         var columns = [
             ServerColumn("user", .text(userId), "text"),
-            options.hashesSessionTokens
-                ? ServerColumn("_token_digest", .text(SessionToken.digest(token)), "text")
-                : ServerColumn("sessionToken", .text(token), "text"),
             ServerColumn("createdWith", .utf8(origin.json.bytes), "jsonb"),
         ]
+        if options.hashesSessionTokens {
+            columns.append(ServerColumn("_token_digest", .text(SessionToken.digest(token)), "text"))
+            if let seal = options.tokenSeal {
+                columns.append(ServerColumn("sessionToken", .text(SessionToken.seal(token, with: seal)), "text"))
+            }
+        } else {
+            columns.append(ServerColumn("sessionToken", .text(token), "text"))
+        }
         if let end {
             columns.append(ServerColumn("expiresAt", .timestamp(milliseconds: end.milliseconds), "timestamptz"))
         }
         if let installationId { columns.append(ServerColumn("installationId", .text(installationId), "text")) }
         self.columns = columns
     }
-}
-
-enum SessionToken {
-    /// SHA-256 of a token: who reads the database, or a backup of it, can't log in with what lies there. The token has
-    /// 128 random bits, so it needs no salt.
-    static func digest(_ token: String) -> String { Digest.sha256(token) }
 }
 
 extension Operation {

@@ -12,8 +12,8 @@ import Wire
 /// refused alone.
 public struct Import: Sendable {
     public var place: DatabasePlace
-    /// As the option `hashSessionTokens` says.
-    public var hashesSessionTokens = false
+    /// As the option `hashSessionTokens` says; nil: as the database does.
+    public var hashesSessionTokens: Bool?
     /// Where what is refused is written, if anything is.
     public var reportPath: String
     /// Forgets how far an earlier import of the same files was.
@@ -60,6 +60,7 @@ public struct Import: Sendable {
         _ sources: [ImportSource], _ database: Database, _ progress: Progress
     ) async throws -> [Outcome] {
         _ = try await Migrator().run(database)
+        let settings = try await DatabaseSettings(database)
         let catalogue = Catalogue(database: database, cache: SchemaCache())
         try await ImportState.prepare(database)
         let files = try sources.map { source in
@@ -84,7 +85,8 @@ public struct Import: Sendable {
             let load = FileLoad(
                 source: source, file: file, fingerprint: fingerprint, state: state, database: database,
                 catalogue: catalogue, report: report,
-                now: Wire.Timestamp(milliseconds: milliseconds), hashesTokens: hashesSessionTokens)
+                now: Wire.Timestamp(milliseconds: milliseconds),
+                hashesTokens: hashesSessionTokens ?? settings.hashesSessionTokens)
             outcomes.append(try await load.run(progress))
         }
         try await schemas.makeIndexes(catalogue)

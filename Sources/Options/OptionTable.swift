@@ -337,7 +337,8 @@ public enum OptionTable {
             "extendSessionOnUse", \.extendSessionOnUse, "Whether use extends a session, once half its life has passed"),
         Option(
             "hashSessionTokens", \.hashSessionTokens,
-            "Whether tokens of new sessions lie in the database as digests; lists of sessions then show none"),
+            "Whether tokens of new sessions lie in the database as digests and, for lists of sessions, sealed with the master key. Where it is not told: in databases that were made since that is the default"
+        ),
         Option(
             "revokeSessionOnPasswordReset", \.revokeSessionOnPasswordReset, "Whether a new password ends all sessions"),
     ]

@@ -90,7 +90,8 @@ public struct ServerOptions: Sendable {
     public var sessionLength = 31_536_000.0
     public var expireInactiveSessions = true
     public var extendSessionOnUse = false
-    public var hashSessionTokens = false
+    /// nil: as the database was made.
+    public var hashSessionTokens: Bool?
     public var revokeSessionOnPasswordReset = true
 
     // MARK: accounts

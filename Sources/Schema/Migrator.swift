@@ -61,7 +61,8 @@ public struct Migrator: Sendable {
             }
             // One with a lower number may have joined the program later than one with a higher number.
             guard let next = migrations.first(where: { !made.contains(Int64($0.number)) }) else { return nil }
-            for statement in SQLScript.statements(of: next.sql) {
+            let ofItsMaking = made.isEmpty ? DatabaseSettings.ofNewDatabase : []
+            for statement in ofItsMaking + SQLScript.statements(of: next.sql) {
                 do { _ = try await transaction.run(statement) } catch let error as PostgresError
                     where !error.isUnavailable
                 {

@@ -31,6 +31,8 @@ final class Node: Sendable {
     private let scripts = Mutex<ScriptHost?>(nil)
     private let globalConfig = GlobalConfig()
     private let presence = Presence()
+    /// The option, or what the database says of itself.
+    private let hashesSessionTokens: Mutex<Bool>
     private let end = Waiter()
     /// What each worker serves with, from the start until it has drained.
     private let servers = Mutex<[Resident<WorkerServer>]>([])
@@ -63,6 +65,7 @@ final class Node: Sendable {
         var accounts = options.accountOptions
         try options.setAuth(&accounts)
         accountOptions = accounts
+        hashesSessionTokens = Mutex(accounts.hashesSessionTokens)
         ownPages = try OwnPages(options.pages)
         denylist = try KeywordDenylist(options.requestKeywordDenylist.map(\.json))
         self.limits = limits
@@ -117,8 +120,21 @@ final class Node: Sendable {
         } catch let error as ParseError { throw OptionFault("the application's classes: \(error.message)") }
     }
 
+    /// What the database itself says where the options say nothing.
+    private func readSettings() async throws {
+        guard options.hashSessionTokens == nil else { return }
+        let configuration = database
+        let settings = try await workers[0].run { _, loop in
+            let database = Database(loop: loop, configuration: configuration)
+            defer { loop.spawn { await database.close() } }
+            return try await DatabaseSettings(database)
+        }
+        hashesSessionTokens.withLock { $0 = settings.hashesSessionTokens }
+    }
+
     /// Starts each worker's server, then listens.
     func start() async throws {
+        try await readSettings()
         for worker in workers {
             let server = try await Resident(on: worker) { loop in
                 let server = try WorkerServer(loop: loop, node: self)
@@ -252,6 +268,7 @@ final class Node: Sendable {
             allowsCustomObjectIds: options.allowCustomObjectId)
         let viewers = viewers
         var accountOptions = accountOptions
+        accountOptions.hashesSessionTokens = hashesSessionTokens.withLock { $0 }
         if let mailer {
             accountOptions.mail.send = { mail, operation in try await mailer.send(Mail(mail), in: operation) }
         }

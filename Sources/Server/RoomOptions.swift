@@ -21,8 +21,11 @@ extension ServerOptions {
         store.ownersSeeProtectedFields = protectedFieldsOwnerExempt
         store.saveAnswersShowProtectedFields = protectedFieldsSaveResponseExempt
         store.fileURLPrefix = "\(publicServerURL ?? serverURL ?? "")/files/\(appId)/"
+        store.tokenSeal = tokenSeal
         return store
     }
+
+    private var tokenSeal: Seal? { masterKey.map { Seal(.sessionToken, masterKey: $0) } }
 
     /// Protected fields that the configuration adds, by class.
     var serverProtectedFields: [String: JSONObject] {
@@ -44,7 +47,8 @@ extension ServerOptions {
     var accountOptions: AccountOptions {
         var accounts = AccountOptions()
         accounts.sessionLength = sessionLength
-        accounts.hashesSessionTokens = hashSessionTokens
+        accounts.hashesSessionTokens = hashSessionTokens ?? false
+        accounts.tokenSeal = tokenSeal
         accounts.sessionsExpire = expireInactiveSessions
         accounts.passwordChangeEndsSessions = revokeSessionOnPasswordReset
         accounts.allowsAnonymousUsers = enableAnonymousUsers

@@ -23,11 +23,13 @@ public struct ObjectExport {
         self.schema = schema
         hidden = ObjectExport.hiddenFields[schema.name] ?? []
         columns = schema.columns.enumerated().map { ResultSet.Column($1, index: ResultSet.firstColumn + $0) }
+        let isToken = { name in schema.name == "_Session" && name == "sessionToken" }
         let names =
             ["objectId", "createdAt", "updatedAt", "_rperm", "_wperm"] + schema.columns.map(\.name)
             + hidden.map(\.column)
         sql =
-            "SELECT \(names.map { quoted($0) }.joined(separator: ", ")) FROM \(quoted(schema.name)) "
+            "SELECT \(names.map { isToken($0) ? SessionToken.exported : quoted($0) }.joined(separator: ", ")) "
+            + "FROM \(quoted(schema.name)) "
             + "ORDER BY \"createdAt\", \"objectId\""
     }
 

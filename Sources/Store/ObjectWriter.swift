@@ -33,6 +33,14 @@ struct ObjectWriter {
             out.raw("\"")
         }
         for column in set.columns where !set.rows.isNull(row, column.index) {
+            if set.holdsTokens, column.name == "sessionToken" {
+                guard let token = SessionToken.shown(set.rows.string(row, column.index), set.tokenSeal) else {
+                    continue
+                }
+                out.raw(column.label)
+                out.string(token)
+                continue
+            }
             write(column, of: set, row, to: &out)
         }
         for relation in set.relations {

@@ -37,6 +37,11 @@ struct PredicateSQL {
         _ constraint: Constraint, on path: FieldPath, of table: TableReference
     ) throws(ParseError) -> Condition {
         let operand = Operand(path, of: table)
+        if table.schema.name == "_Session", path.description == "sessionToken",
+            let found = SessionToken.condition(constraint, on: table)
+        {
+            return found
+        }
         switch constraint {
         case .equal(let value): return equality(operand, value, of: table)
         case .notEqual(let value): return equality(operand, value, of: table).isNotTrue

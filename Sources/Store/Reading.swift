@@ -236,9 +236,11 @@ extension Store {
     private func run(
         _ plan: ReadSQL.Plan, className: String, _ operation: Operation
     ) async throws -> ResultSet {
-        ResultSet(
+        let set = ResultSet(
             className: className, columns: plan.columns, relations: plan.relations,
             rows: try await operation.read(plan.statement, plan.parameters))
+        set.tokenSeal = options.tokenSeal
+        return set
     }
 
     /// The bound on a find's objects: what it asks for, the default, the server's maximum.

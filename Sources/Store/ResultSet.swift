@@ -36,6 +36,9 @@ final class ResultSet {
     var included: [String: Included] = [:]
     /// The reference's objects of this class tell no `updatedAt`.
     private(set) lazy var showsUpdate = className != "_JobStatus"
+    /// What opens the tokens of sessions.
+    var tokenSeal: Seal?
+    private(set) lazy var holdsTokens = className == "_Session"
     /// Writes `className` into each object (`redirectClassNameForKey`).
     var showsClassName = false
 

@@ -10,6 +10,7 @@ public struct Seal: Sendable {
     public enum Purpose: String, Sendable {
         case mail = "hermes: what mails say, 1"
         case secondFactor = "hermes: second factors, 1"
+        case sessionToken = "hermes: tokens of sessions, 1"
     }
 
     /// What was sealed for one purpose cannot be opened for another.

@@ -24,6 +24,8 @@ public struct StoreOptions: Sendable {
     public var transactionTimeLimit = 60.0
     /// What stands before a file's name in its URL: `https://…/files/APPID/`.
     public var fileURLPrefix = ""
+    /// What tokens of sessions are sealed with; nil: none of those is shown.
+    public var tokenSeal: Seal?
 
     /// By class.
     public var findDefaults: [String: FindDefaults] = [:]

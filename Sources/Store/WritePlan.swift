@@ -16,6 +16,7 @@ struct WritePlan {
     fileprivate let firstOfRow: Int?
     fileprivate let write: Write
     fileprivate let fileURLPrefix: String
+    fileprivate let tokenSeal: Seal?
 
     /// What the statement answered.
     ///
@@ -46,6 +47,7 @@ struct WritePlan {
         let set = ResultSet(
             className: table.name, columns: columns, relations: table.relations.map { ($0.label, $0.target) },
             rows: rows, first: first)
+        set.tokenSeal = tokenSeal
         var out = JSONWriter()
         ObjectWriter(fileURLPrefix: fileURLPrefix).write(set, 0, to: &out)
         return try JSONParser.parse(out.bytes).object ?? JSONObject()
@@ -104,7 +106,7 @@ extension Store {
             table: completed.table, statement: statement, parameters: parameters,
             accessChanges: AccessChange.changes(by: write, relations: relations), answered: made.answered,
             told: told(write, completed), hidden: hidden, firstOfRow: builder.answersRow ? made.firstOfRow : nil,
-            write: write, fileURLPrefix: options.fileURLPrefix)
+            write: write, fileURLPrefix: options.fileURLPrefix, tokenSeal: options.tokenSeal)
     }
 }
 

@@ -104,6 +104,25 @@ import Testing
         }
     }
 
+    /// Whatever ends the program between the first migration and the last.
+    @Test func aDatabaseKnowsFromItsFirstMigrationThatItIsNew() async throws {
+        try await TestDatabase.make().withDatabase { _, database in
+            _ = try await Migrator(Array(Migration.all.prefix(1))).run(database)
+            _ = try await Migrator().run(database)
+            let settings = try await DatabaseSettings(database)
+            #expect(settings.hashesSessionTokens)
+        }
+        try await TestDatabase.make().withDatabase { _, database in
+            _ = try await Migrator(Migration.all.filter { $0.number < 14 }).run(database)
+            // As an older program leaves it.
+            _ = try await database.write("DROP TABLE \"_hermes_settings\"")
+            let applied = try await Migrator().run(database)
+            #expect(applied == [14])
+            let settings = try await DatabaseSettings(database)
+            #expect(!settings.hashesSessionTokens)
+        }
+    }
+
     @Test func aScriptIsCutAtItsSemicolonsOnly() {
         let script = """
             -- a comment; with a semicolon

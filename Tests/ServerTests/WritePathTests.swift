@@ -269,28 +269,6 @@ import Wire
         }
     }
 
-    @Test func tokensKeptAsDigestsWorkAndAreNowhereInClear() async throws {
-        try await withServer { options in
-            options.hashSessionTokens = true
-        } _: { server in
-            let ana = try await server.client.signUp("ana")
-            try await server.client.must("GET", "/users/me", session: ana.token)
-            let own = try await server.client.must("GET", "/sessions/me", session: ana.token)
-            #expect(own.sessionToken == ana.token)
-            let list = try await server.client.must("GET", "/sessions", session: ana.token)
-            #expect(list.json["results"]?.array?.count == 1 && !list.text.contains("sessionToken"))
-            let rows = try await server.sql.read("SELECT s::text FROM \"_Session\" s")
-            #expect(rows.count == 1 && !rows.string(0, 0).contains(ana.token))
-            // What lies in the database is no token.
-            let stored = try await server.sql.read("SELECT \"_token_digest\" FROM \"_Session\"").string(0, 0)
-            let answer = try await server.client.send("GET", "/users/me", session: stored).summary
-            #expect(answer == "400/209")
-            try await server.client.must("POST", "/logout", [:], session: ana.token)
-            let answerThen = try await server.client.send("GET", "/users/me", session: ana.token).summary
-            #expect(answerThen == "400/209")
-        }
-    }
-
     @Test func aSessionOfSomebodyElseIsAsOneThatIsNotThere() async throws {
         try await withServer { server in
             let ana = try await server.client.signUp("ana")
