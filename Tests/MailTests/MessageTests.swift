@@ -11,10 +11,14 @@ import Wire
 @Suite struct MessageTests {
     /// What Python makes of mails, in their order.
     private func parsed(_ messages: [MailMessage]) async throws -> [JSONObject] {
+        try await MessageTests.parsed(messages.map { Data($0.bytes) })
+    }
+
+    static func parsed(_ messages: [Data]) async throws -> [JSONObject] {
         let script = try #require(Bundle.module.path(forResource: "parse_mails", ofType: "py", inDirectory: "Python"))
         let file = NSTemporaryDirectory() + "hermes-mails-\(UUID().uuidString)"
         defer { try? FileManager.default.removeItem(atPath: file) }
-        let lines = messages.map { Data($0.bytes).base64EncodedString() }.joined(separator: "\n")
+        let lines = messages.map { $0.base64EncodedString() }.joined(separator: "\n")
         try lines.write(toFile: file, atomically: true, encoding: .utf8)
         let (exit, output) = try await blocking {
             try ChildProcess.run(

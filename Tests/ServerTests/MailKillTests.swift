@@ -41,6 +41,56 @@ import Wire
         return id
     }
 
+    /// The SMTP server has said 250, and Hermes is killed before that is written down: the mail comes again, as the same mail.
+    @Test func aMailWhoseAcceptanceIsLostComesTwiceAndNeverNot() async throws {
+        let folder = HermesProcess.makeFolder("mail-kill-commit")
+        defer { removeFolder(folder) }
+        let test = try await TestDatabase.make(template: .migrated)
+        try await test.withDatabase { _, database in
+            SignalSource.ignoreBrokenPipes()
+            let loop = database.loop
+            let postbox = try await Postbox.open(loop)
+            defer { postbox.remove() }
+            let first = try MailKillTests.hermes(folder, "one", test.conninfo, postbox)
+            try await first.waitUntilReady(loop)
+            let id = try await MailKillTests.send(to: "wait-dot.1.ana@example.com", database)
+            try await until(loop) { !postbox.events("waiting").isEmpty }
+            try await database.transaction { transaction in
+                // The job's end waits for this.
+                _ = try await transaction.execute("SELECT 1 FROM \"_Job\" WHERE \"id\" = $1 FOR UPDATE", [.int(id)])
+                FileManager.default.createFile(atPath: postbox.folder + "/go", contents: nil)
+                try await until(loop) { postbox.letters.count == 1 }
+                try await until(loop) { try await MailKillTests.commits(database).count > 0 }
+                first.child.signal(SIGKILL)
+                _ = try await first.exit(within: 60)
+                // What PostgreSQL has heard already is not to stand either.
+                for process in try await MailKillTests.commits(database) {
+                    _ = try await database.write("SELECT pg_terminate_backend($1::int)", [.int(process)])
+                }
+                try await until(loop) { try await MailKillTests.commits(database).isEmpty }
+            }
+            let second = try MailKillTests.hermes(folder, "two", test.conninfo, postbox)
+            try await until(loop) { try await JobQueue.entry(id, in: database)?.state == "done" }
+            #expect(postbox.letters.count == 2)
+            let identities = postbox.letters.map { $0.header("Message-ID") ?? "" }
+            #expect(Set(identities).count == 1 && identities[0].hasPrefix("<\(id)."), "\(identities)")
+            #expect(postbox.letters.allSatisfy { $0.text.contains("token=secreto77") })
+            second.child.signal(SIGTERM)
+            _ = try await second.exit(within: 60)
+            try await postbox.stop()
+        }
+    }
+
+    /// PostgreSQL's processes that wait to write down how a job has ended. Leases that are renewed wait as well.
+    private static func commits(_ database: Database) async throws -> [Int64] {
+        let rows = try await database.read(
+            """
+            SELECT pid::bigint FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'
+                AND query LIKE '%"finishedAt"%'
+            """)
+        return (0..<rows.count).map { rows.int($0, 0) }
+    }
+
     @Test(arguments: ["rcpt", "data", "dot"], [SIGKILL, SIGTERM])
     func aMailOutlivesItsServer(step: String, signal: Int32) async throws {
         let folder = HermesProcess.makeFolder("mail-kill-\(step)-\(signal)")

@@ -77,6 +77,11 @@ class Handler:
             return "554 5.7.1 that is no mail for us"
         if fault(to, "hold-dot"):
             await server.hold("dot", to)
+        if fault(to, "wait-dot"):
+            # Until the test says that it may go on.
+            write("events", {"step": "waiting", "to": to})
+            while not os.path.exists(os.path.join(options.folder, "go")):
+                await asyncio.sleep(0.01)
         if fault(to, "cut-dot"):
             server.transport.abort()
             return "250 never read"
