@@ -10,23 +10,43 @@ extension Accounts {
     ///
     /// - Parameter credentials: what shows that it is the user's will: `password`, or `authData` of an account without
     ///   one. nil: the master key's.
+    /// - Parameter following: runs in the same transaction, behind it all.
     /// - Throws: 101 for an unknown user and a wrong password; 201 where it is missing.
     public func deleteAccount(
-        _ userId: String, confirmedBy credentials: JSONObject?, in operation: Operation
+        _ userId: String, confirmedBy credentials: JSONObject?, in operation: Operation,
+        following: (Operation) async throws -> Void = { _ in }
     ) async throws {
         if let credentials { try await confirm(userId, credentials, in: operation) }
         // Looking takes longer than others should wait for rows.
+        let found = try await privateObjects(of: userId, in: operation)
+        let written = try await operation.nested(as: .master).inTransaction { operation in
+            let written = try await store.delete("_User", objectId: userId, in: operation)
+            for (className, ids) in found { try await operation.deletePrivate(ids, of: userId, className) }
+            if written.failure == nil { try await following(operation) }
+            return written
+        }
+        if let failure = written.failure { throw failure }
+    }
+
+    /// Deletes what an account has written that is gone by now.
+    ///
+    /// - Returns: how many objects; none where there is such an account.
+    public func deleteRemains(of userId: String, in operation: Operation) async throws -> Int {
+        guard try await operation.read(Accounts.credentials, [.text(userId)]).count == 0 else { return 0 }
+        let found = try await privateObjects(of: userId, in: operation)
+        for (className, ids) in found { try await operation.deletePrivate(ids, of: userId, className) }
+        return found.reduce(0) { $0 + $1.ids.count }
+    }
+
+    private func privateObjects(
+        of userId: String, in operation: Operation
+    ) async throws -> [(className: String, ids: [String])] {
         var found: [(className: String, ids: [String])] = []
         for className in try await store.classesOfObjects(in: operation) {
             let ids = try await store.privateIds(of: userId, className, in: operation)
             if !ids.isEmpty { found.append((className, ids)) }
         }
-        let written = try await operation.nested(as: .master).inTransaction { operation in
-            let written = try await store.delete("_User", objectId: userId, in: operation)
-            for (className, ids) in found { try await operation.deletePrivate(ids, of: userId, className) }
-            return written
-        }
-        if let failure = written.failure { throw failure }
+        return found
     }
 
     private static let credentials = Statement(

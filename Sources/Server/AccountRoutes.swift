@@ -44,8 +44,10 @@ extension API {
 
     func deleteAccount(_ request: Request) async throws -> Answer {
         let isOwn = request.arguments.isEmpty
-        try await accounts.deleteAccount(
-            try account(request), confirmedBy: isOwn ? request.body : nil, in: request.operation)
+        let userId = try account(request)
+        try await accounts.deleteAccount(userId, confirmedBy: isOwn ? request.body : nil, in: request.operation) {
+            try await AccountRemains.enqueue(of: userId, in: $0)
+        }
         return .empty
     }
 

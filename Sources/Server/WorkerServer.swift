@@ -67,6 +67,7 @@ final class WorkerServer {
         let runner = JobRunner(store: api.store, options: api.options.jobOptions)
         runner.register(api.jobKind)
         runner.register(SessionTidying.kind(api.store))
+        runner.register(AccountRemains.kind(api.accounts))
         runner.schedule(SessionTidying.schedule)
         if let mailer = api.mailer { runner.register(mailer.jobKind) }
         let api = api

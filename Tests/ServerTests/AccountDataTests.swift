@@ -139,6 +139,44 @@ import Wire
         }
     }
 
+    /// The deletion has looked for what is private, and waits for the user's row, when the account writes once more.
+    @Test func whatAnAccountWritesWhileItIsDeletedGoesToo() async throws {
+        try await withServer(workers: 2) { options in
+            options.jobs.poll = 0.1
+        } _: { server in
+            let ana = try await server.client.signUp("ana")
+            let eva = try await server.client.signUp("eva")
+            _ = try await server.client.create("Notas", ["texto": "de eva", "ACL": onlyFor(eva.id)])
+            _ = try await server.client.create("Notas", ["texto": "antes", "ACL": onlyFor(ana.id)])
+            let answer = Answered()
+            var deletion: Task<Void, Never>?
+            try await server.sql.transaction { transaction in
+                _ = try await transaction.execute(
+                    "SELECT 1 FROM \"_User\" WHERE \"objectId\" = $1 FOR UPDATE", [.text(ana.id)])
+                deletion = server.loop.spawn {
+                    answer.reply = try? await server.client.send(
+                        "POST", "/users/me/delete", ["password": "secret"], session: ana.token)
+                }
+                try await until(server.loop) {
+                    try await server.sql.read(
+                        "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+                    ).int(0, 0) > 0
+                }
+                let note: JSON = ["texto": "a última hora", "ACL": onlyFor(ana.id)]
+                try await server.client.must("POST", "/classes/Notas", note, session: ana.token)
+            }
+            await deletion?.value
+            #expect(answer.reply?.status == 200)
+            try await until(server.loop) { try await server.all("Notas").count == 1 }
+            let left = try await server.all("Notas")
+            #expect(left.first?["texto"] == "de eva")
+        }
+    }
+
+    private final class Answered {
+        var reply: Reply?
+    }
+
     @Test func ofManyWrongPasswordsTheAccountLocks() async throws {
         try await withServer { options in
             options.accountLockout.threshold = 2
