@@ -57,20 +57,19 @@ extension JobRequest {
         guard try await rules.count(Query(className).where(Name("objectId") == .string(object))) > 0 else {
             return try await report("It is gone.")
         }
+        var notice = Record(Aviso(de: author, tipo: kind, objeto: object, tema: topic, leido: false))
+        notice.acl = ACL()
         var told = 0
         var last = ""
         while true {
-            let members = try await rules.find(
-                Query(Persona.self).where(\.avisos == true && \.usuario != author && Name("objectId") > .string(last))
-                    .order(.ascending(\.objectId)).select(\.usuario).limit(2000))
-            guard let end = members.last?.objectId else { break }
+            let members = Query(Persona.self)
+                .where(\.avisos == true && \.usuario != author && Name("objectId") > .string(last))
+                .order(.ascending(\.objectId)).limit(2000)
+            let page = try await rules.createAll(
+                notice, forEach: members, setting: \.para, to: \.usuario, isOwned: true, skippingDuplicates: true)
+            guard let end = page.last else { break }
             last = end
-            let notices = members.compactMap(\.usuario).map { member in
-                var notice = Record(kind, of: object, to: member, from: author)
-                notice.tema = topic
-                return notice
-            }
-            told += try await rules.createAll(notices, skippingDuplicates: true)
+            told += page.made
             try await report("\(told)")
         }
     }

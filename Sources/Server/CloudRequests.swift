@@ -9,7 +9,7 @@ extension API {
     /// nil: it is a request like a client's.
     func serveCloud(_ request: CloudRequest, in operation: Operation) async throws -> CloudResponse? {
         switch request.method {
-        case "LOCK", "CREATEALL", "UPDATEALL", "DELETEALL", "MAIL", "PRESENT": break
+        case "LOCK", "CREATEALL", "CREATEFOREACH", "UPDATEALL", "DELETEALL", "MAIL", "PRESENT": break
         default: return nil
         }
         guard operation.viewer.key == .master else {
@@ -30,6 +30,18 @@ extension API {
                 try await store.createAll(
                     className, (body["objects"]?.array ?? []).compactMap(\.object),
                     skippingDuplicates: body["skippingDuplicates"] == true, in: operation))
+        case "CREATEFOREACH":
+            let asked = body["query"]?.object ?? JSONObject()
+            let query = try Query.parse(
+                className: asked["className"]?.string ?? "", parameters: asked.members.filter { $0.key != "className" })
+            let made = try await store.createAll(
+                className, body["object"]?.object ?? JSONObject(), forEach: query,
+                setting: body["field"]?.string ?? "", to: body["source"]?.string ?? "",
+                isOwned: body["isOwned"] == true, skippingDuplicates: body["skippingDuplicates"] == true,
+                in: operation)
+            answer["found"] = number(made.found)
+            answer["made"] = number(made.made)
+            if let last = made.last { answer["last"] = .string(last) }
         case "UPDATEALL":
             var readers = Store.ReaderChange()
             readers.allowed = (body["allowed"]?.array ?? []).compactMap(\.string)

@@ -48,10 +48,14 @@ extension Store {
         return try await operation.write(statement, parameters).count
     }
 
-    private static let types: [String: StaticString] = ["objectId": "text", "_rperm": "text[]", "_wperm": "text[]"]
+    static let types: [String: StaticString] = ["objectId": "text", "_rperm": "text[]", "_wperm": "text[]"]
 
     /// An object as `jsonb_to_recordset` reads it into columns.
-    private func row(_ update: Update, _ table: ClassSchema) throws(ParseError) -> JSONObject {
+    ///
+    /// - Parameter setElsewhere: a field that the statement itself brings.
+    func row(
+        _ update: Update, _ table: ClassSchema, setElsewhere: String? = nil
+    ) throws(ParseError) -> JSONObject {
         var row = JSONObject([("objectId", .string(ObjectIdentifiers.make(options.objectIdSize)))])
         for (name, value) in table.defaults { row[name] = try Store.column(value, table, name) }
         for change in update.changes {
@@ -64,7 +68,9 @@ extension Store {
             if value == .null { continue }
             row[change.path.field] = try Store.column(value, table, change.path.field)
         }
-        for name in table.requiredFields where row[name] == nil { throw ParseError(142, "\(name) is required") }
+        for name in table.requiredFields where row[name] == nil && name != setElsewhere {
+            throw ParseError(142, "\(name) is required")
+        }
         if case .set(let acl)? = update.acl {
             row["_rperm"] = .array(acl.entries.filter(\.read).map { .string($0.principal) })
             row["_wperm"] = .array(acl.entries.filter(\.write).map { .string($0.principal) })
@@ -143,7 +149,7 @@ extension Store {
         }
     }
 
-    private func table(_ className: String, _ operation: Operation) async throws -> ClassSchema {
+    func table(_ className: String, _ operation: Operation) async throws -> ClassSchema {
         try Names.checkClass(className)
         guard operation.viewer.key == .master else {
             throw ParseError(

@@ -92,6 +92,42 @@ import Testing
         }
     }
 
+    @Test func oneIsMadeForEachThatAQueryFinds() async throws {
+        let app = library()
+        app.function("copiar") { request in
+            let rules = request.asMaster.pastHooks
+            let books = (0..<10).map { index in
+                Record(Libro(titulo: "Libro \(index)", clave: index == 3 ? nil : "c\(index)", paginas: index))
+            }
+            try await rules.createAll(books)
+            var copy = Record(Libro(paginas: 100))
+            copy.acl = ACL(publicRead: true)
+            // The book without a key brings none.
+            let found = try await rules.createAll(
+                copy, forEach: Query(Libro.self).where(\.paginas < 100).order(.descending(\.paginas)).limit(8),
+                setting: \.titulo, to: \.clave)
+            let refused = Record(Libro(titulo: "Otro", paginas: 200))
+            let few = Query(Libro.self).where(\.paginas < 5)
+            let none = try await rules.createAll(
+                refused, forEach: few, setting: \.clave, to: \.clave, skippingDuplicates: true)
+            var code = 0
+            do {
+                try await rules.createAll(refused, forEach: few, setting: \.clave, to: \.clave)
+            } catch let error as ParseError { code = error.code ?? 0 }
+            return [
+                "found": Value(found.found), "made": Value(found.made), "none": Value(none.made), "code": Value(code),
+            ]
+        }
+        try await withApp(app) { client in
+            let answer = try await client.post("functions/copiar")
+            #expect(answer["result"] == ["found": 8, "made": 8, "none": 0, "code": 137], "\(answer.body)")
+            let copies = try await client.get("classes/Libros?where=%7B%22paginas%22%3A100%7D&order=titulo&limit=99")
+            let titles = copies["results"]?.array?.compactMap { $0["titulo"]?.string } ?? []
+            #expect(titles == [1, 2, 4, 5, 6, 7, 8, 9].map { "c\($0)" })
+            #expect(Set(copies["results"]?.array?.compactMap { $0["objectId"]?.string } ?? []).count == 8)
+        }
+    }
+
     @Test func manyAreWrittenByOneStatementPastTheHooks() async throws {
         let app = library()
         app.beforeSave(Libro.self) { _ in throw ParseError(4801, "No hay sitio.") }

@@ -17,6 +17,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import growth  # noqa: E402
 import hooks  # noqa: E402
+import notices  # noqa: E402
 import profiling  # noqa: E402
 import report  # noqa: E402
 import scenarios  # noqa: E402
@@ -209,6 +210,7 @@ def arguments():
     parser.add_argument("--large", action="store_true", help="compare 10,000,000 comments with 100,000 instead")
     parser.add_argument("--hooks", action="store_true", help="measure what cloud code costs instead")
     parser.add_argument("--storm", action="store_true", help="measure gets beside 200 clients that log in instead")
+    parser.add_argument("--notices", action="store_true", help="measure how many members are told of a topic instead")
     parser.add_argument("--profile", metavar="NAMES", help="run scenarios under perf: where their time goes, by room")
     parser.add_argument("--check", action="store_true", help="exit with status 1 where a target is missed")
     parser.add_argument("--json", metavar="FILE", help="write all figures there, those of each round included")
@@ -217,6 +219,7 @@ def arguments():
     parser.add_argument("--rounds", type=int)
     parser.add_argument("--seconds", type=int, help="for each measurement")
     parser.add_argument("--comments", type=int, default=10_000_000, help="of the large forum")
+    parser.add_argument("--members", type=int, default=100_000, help="of the forum of --notices")
     parser.add_argument("--keep", metavar="DIR", help="with --large: leave the two databases there, and use them if there")
     parser.add_argument("--program", default=PROGRAM, help="another build of Hermes")
     parser.add_argument("--no-docs", action="store_true", help="leave docs/ as it is")
@@ -239,14 +242,16 @@ def main():
     used = busy(3)
     if used > 0.1:
         say(f"other programs use {used:.0%} of the processors: these figures will say little")
-    for asked, part in ((options.hooks, hooks), (options.storm, storm)):
+    for asked, part in ((options.hooks, hooks), (options.storm, storm), (options.notices, notices)):
         if not asked:
             continue
         result = part.run(options, versions, used)
         print(part.table(result))
         if options.json:
             Path(options.json).write_text(json.dumps(result, indent=1) + "\n")
-        if options.check and part is storm and (found := storm.missed(result)):
+        if part is notices and not options.no_docs:
+            report.replace(ROOT / "docs/benchmarks.md", "notices", notices.markdown(result))
+        if options.check and part is not hooks and (found := part.missed(result)):
             sys.exit("\n".join(f"bench: {line}" for line in found))
         return
     if options.large:
