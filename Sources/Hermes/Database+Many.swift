@@ -52,7 +52,8 @@ extension Database {
     /// - Parameters:
     ///   - record: what they have in common.
     ///   - query: its limit counts, 10,000 at most, and its order.
-    ///   - field: gets the value that `source` has in the found object; one that has none brings nothing.
+    ///   - field: what is different in each of them.
+    ///   - source: where the found object has the value for that; one that has none brings nothing.
     ///   - isOwned: the user whom that value names may read and change the new object, beside those whom its ACL names.
     ///   - skippingDuplicates: leaves out those that a unique index refuses; else one of them is 137, and none is made.
     /// - Throws: 111 for a value of another type than its field's, 105 for a field that the class has not.

@@ -31,10 +31,13 @@ extension Database {
         try await signUp(Record(user))
     }
 
-    /// Begins a session. `username` may be the address.
+    /// Begins a session.
     ///
-    /// - Parameter authData: what goes with the password: `["mfa": ["token": "123456"]]` where the account has a second
-    ///   factor.
+    /// - Parameters:
+    ///   - username: the name, or the address.
+    ///   - password: as it was typed.
+    ///   - authData: what goes with the password: `["mfa": ["token": "123456"]]` where the account has a second factor.
+    ///   - type: the description of the application's users.
     /// - Throws: 101 where the name or the password is wrong; -1 where the account has a second factor and none was told,
     ///   141 where that is wrong.
     public func logIn<Fields: ParseObject>(

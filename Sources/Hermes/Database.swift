@@ -36,7 +36,7 @@ public struct Database: Sendable {
     /// The same by nobody's rights: what a client without a session may do.
     public var asNobody: Database { by(.nobody) }
 
-    /// The same by the rights of a session, as ``logIn(username:password:as:)`` answers it.
+    /// The same by the rights of a session, as ``logIn(username:password:authData:as:)`` answers it.
     public func asSession(_ token: String) -> Database { by(.session(token)) }
 
     /// The same, with something for the hooks that are called: their ``Request/context``.
