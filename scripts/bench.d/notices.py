@@ -9,7 +9,7 @@ from server import API, Hermes, say, stop
 
 AUTHORS = 10
 # Of a forum at rest, and of one that is busy with the notices of the topics before.
-AT_REST, BUSY = 20, 10
+AT_REST, BUSY = 8, 4
 # One member in ten wants no notices.
 WILLING = "n % 10 > 0"
 LIMIT, TARGET = 60, 1.5
@@ -153,9 +153,11 @@ def table(result):
 
 
 def markdown(result):
-    head = report.circumstances(result).split(" Median of")[0]
+    head, rest = report.circumstances(result).split(" Median of", 1)
+    # Whether other programs were at work.
+    warning = rest.partition(" **")[1] + rest.partition(" **")[2]
     return "\n\n".join([
-        f"{head} Medians of {AT_REST} topics in a forum at rest, and of {BUSY} that are opened one after the other.",
+        f"{head} Medians of {AT_REST} topics in a forum at rest, and of {BUSY} that are opened one after the other.{warning}",
         report.markdown_table([HEAD] + [cells(row) for row in result["rows"]]), sentence(result)])
 
 
