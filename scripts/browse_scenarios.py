@@ -891,7 +891,7 @@ def times(world):
                 terminal.tmux("send-keys", key)
             else:
                 terminal.tmux("send-keys", "-l", key)
-        end = begin + 600
+        end = begin + 60
         while True:
             screen = terminal.screen()
             if "Sort anyway" in screen or "without an index" in screen:
@@ -899,7 +899,9 @@ def times(world):
             if what(screen) and "reading " not in screen.splitlines()[21]:
                 break
             if time.monotonic() > end:
-                raise Failure(f"{name}: not seen\n{screen}")
+                print(f"{name:<34}  more than 60 s\n{screen}", flush=True)
+                terminal.type("Escape", "Escape")
+                break
             time.sleep(0.01)
         took = time.monotonic() - begin
         sent = [one for one in world.proxy.requests[asked:] if "done" in one]
@@ -908,14 +910,14 @@ def times(world):
 
     rows = lambda screen: re.search(r"\d+ in \d+ ms", screen) is not None
     state = lambda text: lambda screen: text in screen
-    filtered = lambda text: lambda screen: f"[{text}]" in screen.splitlines()[0] and (rows(screen) or " none" in screen.splitlines()[21])
+    filtered = lambda text: lambda screen: screen.splitlines()[22].startswith(f"Filter> {text}"[:70]) and (rows(screen) or " none" in screen.splitlines()[21])
     measure("Enter: the class", ["Enter"], lambda s: "more below" in s)
     before = chosen(terminal.screen())
     measure("PgDn", ["NPage"], lambda s: chosen(s) != before)
     measure("G", ["G"], state("counted from the end"))
     measure("k at the end", ["k"], rows)
     measure("g", ["g"], lambda s: chosen(s) == before)
-    measure(": a date in the middle", [":", "2023-07-01", "Enter"], state("2023-06-30"))
+    measure(": a date in the middle", [":", "2023-07-01", "Enter"], lambda s: chosen(s) not in ("", before) and rows(s))
     measure("r", ["r"], rows, before=["g"])
     measure("Enter: an object", ["Enter"], state("ACL"))
     measure("a: who may", ["a"], state("everybody"))
