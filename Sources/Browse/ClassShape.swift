@@ -77,6 +77,13 @@ public struct ClassShape: Sendable, Equatable {
         return (texts.first(where: \.isRequired) ?? texts.first)?.name
     }
 
+    /// Whether objects are found and sorted by a field without reading the whole class. Pointers have an index without
+    /// being asked for one, which `GET /schemas` does not list.
+    public func isIndexed(_ field: String) -> Bool {
+        if case .pointer? = self[field]?.type { return true }
+        return ["objectId", "createdAt"].contains(field) || indexes.contains { $0.fields.first == field }
+    }
+
     /// Whether what is in the field is shown as `****` and not even asked for.
     public func isSecret(_ field: String) -> Bool {
         let lower = field.lowercased()

@@ -201,6 +201,22 @@ private struct Stage {
         #expect(stage.requests.isEmpty && stage.holds("row 1,"))
     }
 
+    @Test func sortingWithoutAnIndexAsksFirst() {
+        var stage = Stage()
+        stage.openTopics()
+        let columns = stage.lines[1].split(separator: " ").map(String.init)
+        let (autor, votos) = (columns.firstIndex(of: "autor") ?? 0, columns.firstIndex(of: "votos") ?? 0)
+        // The second column is the chosen one. A pointer has an index that nobody asked for.
+        stage.type(String(repeating: "l", count: autor - 1) + "s")
+        #expect(stage.sent.last?.body["order"] == "autor,objectId")
+        stage.answer(Stage.page([Stage.topic(0)]))
+        let before = stage.sent.count
+        stage.type(String(repeating: "l", count: votos - autor) + "s")
+        #expect(stage.holds("votos has no index") && stage.sent.count == before)
+        stage.type("y")
+        #expect(stage.sent.last?.body["order"] == "votos,objectId")
+    }
+
     @Test func theEndIsTheOppositeOrdersBeginning() {
         var stage = Stage()
         stage.type("j<Enter>")

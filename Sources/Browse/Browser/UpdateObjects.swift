@@ -166,9 +166,7 @@ extension Browser {
         guard let sorting = Sorting(name, descending: descending, of: shape) else {
             return say("the server has no order for \(name)", .warning)
         }
-        let isIndexed =
-            ["objectId", "createdAt"].contains(name) || shape.indexes.contains { $0.fields.first == name }
-        guard isIndexed else {
+        guard shape.isIndexed(name) else {
             dialog = .question(
                 Question(
                     title: "\(name) has no index: the server reads the whole class for each page. Sort by it?",

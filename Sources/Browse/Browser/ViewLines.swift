@@ -262,7 +262,7 @@ extension Browser {
             line.add("  ")
             line.add(field.type.targetClass.map { "\(field.type.name) \($0)" } ?? field.type.name, width: 20)
             line.add("  ")
-            let isIndexed = shape.indexes.contains { $0.fields.first == field.name }
+            let isIndexed = shape.isIndexed(field.name)
             line.add(isIndexed ? "yes" : "-", width: 5)
             line.add("  ")
             line.add(field.isRequired ? "yes" : "-", width: 8)

@@ -36,7 +36,7 @@ extension CommandContext {
             }
             var table = TextTable(["field", "type", "target", "index", "required", "default"])
             table.rows = shape.fields.map { field in
-                let isIndexed = shape.indexes.contains { $0.fields.first == field.name }
+                let isIndexed = shape.isIndexed(field.name)
                 return [
                     field.name, field.type.name, field.type.targetClass ?? "-", isIndexed ? "yes" : "-",
                     field.isRequired ? "yes" : "-", Cells.text(field.defaultValue),
