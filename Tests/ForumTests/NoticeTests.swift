@@ -23,6 +23,10 @@ import Testing
             let told = try await notices(village, of: topic)
             #expect(told.map { $0["para"] } == [bea.pointer])
             #expect(told.first?["tipo"] == "tema" && told.first?["de"] == ana.pointer && told.first?["leido"] == false)
+            // Who is told reads it, and nobody else.
+            let own = try await bea.client.get("classes/Avisos")
+            #expect(own.results.map { $0["objeto"]?.string } == [topic])
+            for other in [ana, eva] { #expect(try await other.client.get("classes/Avisos").results.isEmpty) }
             let answer = try await bea.client.post(
                 "classes/Comentarios", ["Tema": .pointer(AnyPointer("Temas", topic)), "comentario": "Respuesta"])
             let second = try await notices(village, of: answer.id)
