@@ -296,7 +296,8 @@ final class Engine {
 
     private static func firstPlaceOutside(_ stack: String) -> (String, Int)? {
         for call in stack.split(separator: "\n") {
-            let place = call.split(separator: "@", omittingEmptySubsequences: false).last ?? ""
+            // `function@file:line:column`; a file may lie in a folder such as `@scope`.
+            let place = call.split(separator: "@", maxSplits: 1, omittingEmptySubsequences: false).last ?? ""
             let parts = place.split(separator: ":")
             guard !place.hasPrefix("hermes:"), parts.count >= 3, let line = Int(parts[parts.count - 2]) else {
                 continue

@@ -15,18 +15,18 @@ struct RateLimits: Sendable {
             case rest
         }
 
-        let path: [Segment]
+        private let path: [Segment]
+        /// The same by the name that its class has in paths.
+        private let plainPath: [Segment]
         let option: ServerOptions.RateLimit
         /// Names the limit alike on all nodes.
         let name: String
 
         init(_ option: ServerOptions.RateLimit) {
             self.option = option
-            path = option.requestPath.lowercased().split(separator: "/").map { segment in
-                if segment.hasPrefix(":") { return segment.hasSuffix("?") ? .maybe : .any }
-                if segment.hasPrefix("*") || segment == "(.*)" { return .rest }
-                return .text(String(segment))
-            }
+            let segments = option.requestPath.split(separator: "/").map(String.init)
+            path = segments.map(Limit.segment)
+            plainPath = RouteTable.plainPath(segments).map(Limit.segment)
             // As many, and as long: two limits may stand for one path.
             name = """
                 \(option.requestPath) \(option.requestMethods.joined(separator: "|")) \(option.zone.rawValue) \
@@ -34,8 +34,19 @@ struct RateLimits: Sendable {
                 """
         }
 
+        private static func segment(_ text: String) -> Segment {
+            if text.hasPrefix(":") { return text.hasSuffix("?") ? .maybe : .any }
+            if text.hasPrefix("*") || text == "(.*)" { return .rest }
+            return .text(text.lowercased())
+        }
+
+        /// Whoever takes another path to the same objects is counted with the rest.
         func counts(_ method: String, _ segments: [String]) -> Bool {
             guard option.requestMethods.isEmpty || option.requestMethods.contains(method) else { return false }
+            return Limit.fits(segments, path) || Limit.fits(RouteTable.plainPath(segments), plainPath)
+        }
+
+        private static func fits(_ segments: [String], _ path: [Segment]) -> Bool {
             for (index, segment) in path.enumerated() {
                 switch segment {
                 case .rest: return segments.count > index

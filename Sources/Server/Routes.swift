@@ -4,9 +4,21 @@ import Wire
 extension RouteTable {
     /// All routes of the API. Of two that a path fits, the first one counts.
     static let standard = RouteTable(
-        basics + objects("classes", nil) + users + objects("users", "_User") + sessions
-            + objects("sessions", "_Session") + objects("roles", "_Role") + objects("installations", "_Installation")
-            + schemas + hooks + config + jobs + later)
+        basics + objects("classes", nil) + users + sessions
+            + ownNames.sorted { $0.key < $1.key }.flatMap { objects($0.value, $0.key) } + schemas + hooks + config
+            + jobs
+            + later)
+
+    /// Classes whose objects have a name of their own in paths: `/users` is `/classes/_User`.
+    static let ownNames = [
+        "_User": "users", "_Session": "sessions", "_Role": "roles", "_Installation": "installations",
+    ]
+
+    /// A path in the words that all paths to the same objects share.
+    static func plainPath(_ path: [String]) -> [String] {
+        guard path.count > 1, path[0].lowercased() == "classes", let name = ownNames[path[1]] else { return path }
+        return [name] + path.dropFirst(2)
+    }
 
     private static let events = Metrics.shared.counter(
         "hermes_events_total", help: "Analytics events that clients have sent.")

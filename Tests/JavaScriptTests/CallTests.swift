@@ -254,13 +254,19 @@ import Wire
             limits.sorted() == [
                 "/classes/Temas/:id? POST|PUT 3 60000.0 ip Too many requests.",
                 "/classes/_User/:id? GET 3 60000.0 ip despacio", "/functions/abrir  3 60000.0 user Too many requests.",
-                "/login  3 60000.0 ip Too many requests.", "/users/:id? GET 3 60000.0 ip despacio",
+                "/login  3 60000.0 ip Too many requests.",
             ])
         #expect(code.description.missing.map(\.name) == ["rateLimit of afterSave"])
 
-        let wrong = try Script("Parse.Cloud.define('abrir', () => {}, { rateLimit: { requestCounts: 3 } });")
-        await #expect { _ = try await wrong.load() } throws: { error in
-            "\(error)".contains("main.js:1") && "\(error)".contains("did you mean \"requestCount\"?")
+        let wrong = "Parse.Cloud.define('abrir', () => {}, { rateLimit: { requestCounts: 3 } });"
+        let package = "node_modules/@casa/reglas/index.js"
+        for (script, place) in [
+            (try Script(wrong), "/main.js:1: "),
+            (try Script("require('@casa/reglas');", files: [package: "\n" + wrong]), "/\(package):2: "),
+        ] {
+            await #expect { _ = try await script.load() } throws: { error in
+                "\(error)".contains(place) && "\(error)".contains("did you mean \"requestCount\"?")
+            }
         }
     }
 

@@ -103,14 +103,35 @@ import Wire
         }
     }
 
-    @Test func aLimitHoldsOnAllNodesAndForBatches() async throws {
+    /// So many requests in ten minutes, from this machine too.
+    private func limit(_ count: Int, _ method: String, _ path: String) -> ServerOptions.RateLimit {
         var limit = ServerOptions.RateLimit()
-        limit.requestPath = "/classes/:class"
-        limit.requestMethods = ["POST"]
+        limit.requestPath = path
+        limit.requestMethods = [method]
         limit.requestTimeWindow = 600_000
-        limit.requestCount = 4
+        limit.requestCount = count
         limit.includeInternalRequests = true
-        let limits = [limit]
+        return limit
+    }
+
+    /// A class that has a name of its own in paths is asked for by both.
+    @Test(arguments: ["/users/:id?", "/classes/_User/:id?"])
+    func anotherPathToTheSameObjectsIsNoWayRoundALimit(path: String) async throws {
+        let limits = [limit(2, "GET", path)]
+        try await withServer {
+            $0.rateLimit = limits
+        } _: { server in
+            let ana = try await server.client.signUp("ana")
+            var answers: [String] = []
+            for path in ["/users", "/classes/_User/\(ana.id)", "/classes/_User", "/users/\(ana.id)", "/sessions"] {
+                answers.append(try await server.client.send("GET", path, session: ana.token).summary)
+            }
+            #expect(answers == ["200", "200", "429/100", "429/100", "200"])
+        }
+    }
+
+    @Test func aLimitHoldsOnAllNodesAndForBatches() async throws {
+        let limits = [limit(4, "POST", "/classes/:class")]
         try await withServer(nodes: 2) { options in
             options.rateLimit = limits
             options.allowClientClassCreation = true
@@ -136,12 +157,7 @@ import Wire
     }
 
     @Test func whatCloudCodeLimitsIsCountedForAllNodes() async throws {
-        var limit = ServerOptions.RateLimit()
-        limit.requestPath = "/classes/Temas/:id?"
-        limit.requestMethods = ["GET"]
-        limit.requestTimeWindow = 600_000
-        limit.requestCount = 3
-        limit.includeInternalRequests = true
+        let limit = limit(3, "GET", "/classes/Temas/:id?")
         var code = CloudCode()
         // A limit that stands there twice counts once.
         code.rateLimits = [limit, limit]

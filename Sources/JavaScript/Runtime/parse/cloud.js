@@ -22,19 +22,15 @@
     if (typeof limit !== 'object') throw new TypeError(`${label}: rateLimit is no object`);
     // Counted in the database, so a Redis has no part in it.
     const { redisUrl, ...own } = limit;
-    const to = (requestPath, requestMethods) => [{ requestPath, ...(requestMethods ? { requestMethods } : {}), ...own }];
-    const route = { _User: '/users', _Role: '/roles', _Session: '/sessions', _Installation: '/installations' }[className]
-      || `/classes/${className}`;
-    const methods = { beforeSave: ['POST', 'PUT'], beforeDelete: ['DELETE'], beforeFind: ['GET'] }[name];
-    if (sort === 'function') return to(`/functions/${name}`);
-    if (name === 'beforeLogin') return to('/login');
-    if (name === 'beforePasswordResetRequest') return to('/requestPasswordReset');
-    if (!methods || className.startsWith('@')) {
+    if (sort === 'function') return [{ requestPath: `/functions/${name}`, ...own }];
+    if (name === 'beforeLogin') return [{ requestPath: '/login', ...own }];
+    if (name === 'beforePasswordResetRequest') return [{ requestPath: '/requestPasswordReset', ...own }];
+    const requestMethods = { beforeSave: ['POST', 'PUT'], beforeDelete: ['DELETE'], beforeFind: ['GET'] }[name];
+    if (!requestMethods || className.startsWith('@')) {
       host.missing(`rateLimit of ${name}`, label);
       return [];
     }
-    // Users are also to be had as any other class.
-    return [...new Set([route, `/classes/${className}`])].flatMap(path => to(`${path}/:id?`, methods));
+    return [{ requestPath: `/classes/${className}/:id?`, requestMethods, ...own }];
   }
 
   const validatorKeys = ['requireMaster', 'requireUser', 'validateMasterKey', 'skipWithMasterKey', 'requireAnyUserRoles',
