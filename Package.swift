@@ -105,7 +105,7 @@ let package = Package(
         tests("CoreTests", ["Core", "CLinux", "TestSupport"]),
         .target(
             name: "TestSupport", dependencies: ["Core", "Postgres", "Schema", "Wire"], path: "Tests/Support",
-            exclude: ["chromium_pages.py"], resources: [.copy("smtp_server.py")], swiftSettings: rules),
+            resources: [.copy("smtp_server.py")], swiftSettings: rules),
         tests("PostgresTests", ["Core", "Postgres", "TestSupport"]),
         tests("HTTPTests", ["Core", "HTTP", "TestSupport"]),
         tests("WireTests", ["Wire"], resources: [.copy("Corpus")]),

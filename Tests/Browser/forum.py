@@ -5,6 +5,7 @@ HERMES is the program to be tried; it is started with a database of its own, on 
 FOLDER, .build/screenshots unless it is told. Without Chromium (Debian: apt-get install chromium; or HERMES_CHROMIUM=PATH)
 nothing is tried, and it says so."""
 import base64
+import contextlib
 import hmac
 import json
 import pathlib
@@ -483,32 +484,44 @@ def size(server):
     assert length < 14_000, length
 
 
-def main():
-    program = sys.argv[1]
+def arguments(what):
+    """HERMES, FOLDER and Chromium's path; without Chromium it says so and ends."""
     folder = pathlib.Path(sys.argv[2] if len(sys.argv) > 2 else ".build/screenshots")
     path = chromium.find()
     if not path:
-        print("NOT TRIED: the forum in a browser. There is no Chromium: apt-get install chromium")
-        return
+        print(f"NOT TRIED: {what} in a browser. There is no Chromium: apt-get install chromium")
+        sys.exit()
     folder.mkdir(parents=True, exist_ok=True)
+    return sys.argv[1], folder, path
+
+
+@contextlib.contextmanager
+def walking(path, server, folder):
+    """A browser on the server's pages; where something fails, a picture of it."""
+    browser = chromium.Chromium(path)
+    try:
+        walk = Walk(browser, server, folder)
+        try:
+            yield walk
+        except BaseException:
+            browser.shoot(folder / "where-it-failed.png")
+            print("on the page", walk.path, file=sys.stderr)
+            raise
+    finally:
+        browser.close()
+
+
+def main():
+    program, folder, path = arguments("the forum")
     for old in folder.glob("*.png"):
         old.unlink()
     server = Server(program)
     try:
-        browser = chromium.Chromium(path)
-        try:
-            topic = fill(server)
-            walk = Walk(browser, server, folder)
-            try:
-                size(server)
-                for part in PARTS:
-                    part(walk, topic)
-            except BaseException:
-                browser.shoot(folder / "where-it-failed.png")
-                print("on the page", walk.path, file=sys.stderr)
-                raise
-        finally:
-            browser.close()
+        topic = fill(server)
+        with walking(path, server, folder) as walk:
+            size(server)
+            for part in PARTS:
+                part(walk, topic)
     finally:
         server.stop()
     print(f"the forum works in {path}; screenshots of {walk.taken} pages are in {folder}")

@@ -13,8 +13,7 @@ import time
 import urllib.parse
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-import chromium
-from forum import WIDTHS, Server, Walk, free_port, log_in, server_session
+from forum import WIDTHS, Server, arguments, free_port, log_in, server_session, walking
 
 SMTP = pathlib.Path(__file__).parents[1] / "Support/smtp_server.py"
 
@@ -132,15 +131,9 @@ def told(walk, name):
 
 
 def main():
-    program = sys.argv[1]
-    folder = pathlib.Path(sys.argv[2] if len(sys.argv) > 2 else ".build/screenshots")
-    path = chromium.find()
-    if not path:
-        print("NOT TRIED: an invitation in a browser. There is no Chromium: apt-get install chromium")
-        return
-    folder.mkdir(parents=True, exist_ok=True)
+    program, folder, path = arguments("an invitation")
     postbox = Postbox()
-    server = browser = None
+    server = None
     try:
         server = Server(program, smtp=postbox.port)
         invite(server)
@@ -149,22 +142,14 @@ def main():
         postbox.start()
         server.start()
         postbox.wait(len(GUESTS))
-        browser = chromium.Chromium(path)
-        walk = Walk(browser, server, folder)
-        try:
+        with walking(path, server, folder) as walk:
             for name, mail in sorted(letters(postbox).items()):
                 accept(walk, name, link(mail, name))
             for name in ("ana", *GUESTS):
                 told(walk, name)
-        except BaseException:
-            browser.shoot(folder / "where-it-failed.png")
-            print("on the page", walk.path, file=sys.stderr)
-            raise
         # Meanwhile no other mail has come.
         assert set(letters(postbox)) == set(GUESTS)
     finally:
-        if browser:
-            browser.close()
         if server:
             server.stop()
         postbox.close()

@@ -13,10 +13,47 @@ import Wire
 
 /// `kill -9` of the server in the middle of each step of a delivery: the mail arrives, and is accepted once.
 @Suite struct MailKillTests {
+    /// A mail in the queue, and a server on its way to deliver it.
+    private struct Scene {
+        let folder: String
+        let conninfo: String
+        let database: Database
+        let postbox: Postbox
+        let first: HermesProcess
+        /// The mail's job.
+        let id: Int64
+
+        /// Another server on the same database, which sends to the same postbox.
+        func hermes(_ name: String) throws -> HermesProcess {
+            try MailKillTests.hermes(folder, name, conninfo, postbox)
+        }
+    }
+
+    private static func withMail(
+        _ name: String, to address: String, _ body: @escaping @Sendable (Scene) async throws -> Void
+    ) async throws {
+        let folder = HermesProcess.makeFolder("mail-kill-\(name)")
+        defer { removeFolder(folder) }
+        let test = try await TestDatabase.make(template: .migrated)
+        try await test.withDatabase { _, database in
+            SignalSource.ignoreBrokenPipes()
+            let postbox = try await Postbox.open(database.loop)
+            defer { postbox.remove() }
+            let first = try hermes(folder, "one", test.conninfo, postbox)
+            try await first.waitUntilReady(database.loop)
+            let id = try await send(to: address, database)
+            try await body(
+                Scene(
+                    folder: folder, conninfo: test.conninfo, database: database, postbox: postbox, first: first, id: id)
+            )
+            try await postbox.stop()
+        }
+    }
+
     /// A server that sends to a postbox.
-    private static func hermes(_ folder: String, _ name: String, _ conninfo: String, _ postbox: Postbox) throws
-        -> HermesProcess
-    {
+    private static func hermes(
+        _ folder: String, _ name: String, _ conninfo: String, _ postbox: Postbox
+    ) throws -> HermesProcess {
         try HermesProcess(
             folder: folder, name: name, conninfo: conninfo,
             options: [
@@ -43,17 +80,9 @@ import Wire
 
     /// The SMTP server has said 250, and Hermes is killed before that is written down: the mail comes again, as the same mail.
     @Test func aMailWhoseAcceptanceIsLostComesTwiceAndNeverNot() async throws {
-        let folder = HermesProcess.makeFolder("mail-kill-commit")
-        defer { removeFolder(folder) }
-        let test = try await TestDatabase.make(template: .migrated)
-        try await test.withDatabase { _, database in
-            SignalSource.ignoreBrokenPipes()
+        try await MailKillTests.withMail("commit", to: "wait-dot.1.ana@example.com") { scene in
+            let (database, postbox, first, id) = (scene.database, scene.postbox, scene.first, scene.id)
             let loop = database.loop
-            let postbox = try await Postbox.open(loop)
-            defer { postbox.remove() }
-            let first = try MailKillTests.hermes(folder, "one", test.conninfo, postbox)
-            try await first.waitUntilReady(loop)
-            let id = try await MailKillTests.send(to: "wait-dot.1.ana@example.com", database)
             try await until(loop) { !postbox.events("waiting").isEmpty }
             try await database.transaction { transaction in
                 // The job's end waits for this.
@@ -69,7 +98,7 @@ import Wire
                 }
                 try await until(loop) { try await MailKillTests.commits(database).isEmpty }
             }
-            let second = try MailKillTests.hermes(folder, "two", test.conninfo, postbox)
+            let second = try scene.hermes("two")
             try await until(loop) { try await JobQueue.entry(id, in: database)?.state == "done" }
             #expect(postbox.letters.count == 2)
             let identities = postbox.letters.map { $0.header("Message-ID") ?? "" }
@@ -77,7 +106,6 @@ import Wire
             #expect(postbox.letters.allSatisfy { $0.text.contains("token=secreto77") })
             second.child.signal(SIGTERM)
             _ = try await second.exit(within: 60)
-            try await postbox.stop()
         }
     }
 
@@ -93,21 +121,13 @@ import Wire
 
     @Test(arguments: ["rcpt", "data", "dot"], [SIGKILL, SIGTERM])
     func aMailOutlivesItsServer(step: String, signal: Int32) async throws {
-        let folder = HermesProcess.makeFolder("mail-kill-\(step)-\(signal)")
-        defer { removeFolder(folder) }
-        let test = try await TestDatabase.make(template: .migrated)
-        try await test.withDatabase { _, database in
-            SignalSource.ignoreBrokenPipes()
+        try await MailKillTests.withMail("\(step)-\(signal)", to: "hold-\(step).1.ana@example.com") { scene in
+            let (database, postbox, first, id) = (scene.database, scene.postbox, scene.first, scene.id)
             let loop = database.loop
-            let postbox = try await Postbox.open(loop)
-            defer { postbox.remove() }
-            let first = try MailKillTests.hermes(folder, "one", test.conninfo, postbox)
-            try await first.waitUntilReady(loop)
-            let id = try await MailKillTests.send(to: "hold-\(step).1.ana@example.com", database)
             let isHeld = try await eventually(loop) { !postbox.events("held-\(step)").isEmpty }
             #expect(isHeld, "\(first.printed)")
             first.child.signal(signal)
-            let second = try MailKillTests.hermes(folder, "two", test.conninfo, postbox)
+            let second = try scene.hermes("two")
             let isDone = try await eventually(loop) {
                 try await JobQueue.entry(id, in: database)?.state == "done"
             }
@@ -121,7 +141,6 @@ import Wire
                 _ = try await server.exit(within: 60)
                 #expect(!server.printed.contains("secreto77"))
             }
-            try await postbox.stop()
         }
     }
 }

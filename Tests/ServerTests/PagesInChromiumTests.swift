@@ -27,7 +27,7 @@ struct PagesInChromiumTests {
         let folder = told ?? HermesProcess.makeFolder("screenshots-\(name)")
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         defer { if told == nil { removeFolder(folder) } }
-        let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent().path + "/../Support/chromium_pages.py"
+        let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent().path + "/../Browser/pages.py"
         let (exit, output) = try await blocking {
             try ChildProcess.run(
                 ["/usr/bin/timeout", "240", "/usr/bin/python3", script, folder, name, url] + keys,

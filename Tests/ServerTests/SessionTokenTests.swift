@@ -1,6 +1,7 @@
 import Foundation
 import Postgres
 import Schema
+import Synchronization
 import TestSupport
 import Testing
 import Wire
@@ -68,17 +69,20 @@ import Wire
 
     @Test func withAnotherMasterKeyTheyWorkAndAreShownNoMore() async throws {
         let test = try await TestDatabase.make(template: .migrated)
-        let made = Kept()
+        // From one server to the next.
+        let made = Mutex("")
         try await withServer(conninfo: test.conninfo) { server in
             _ = try await server.client.signUp("ana")
-            made.token = try await token(server)
+            let opened = try await token(server)
+            made.withLock { $0 = opened }
         }
         try await withServer(conninfo: test.conninfo) { options in
             options.masterKey = "another one"
         } _: { server in
-            let answer = try await status(server, made.token)
+            let opened = made.withLock { $0 }
+            let answer = try await status(server, opened)
             #expect(answer == "200")
-            let list = try await server.client.must("GET", "/sessions", session: made.token)
+            let list = try await server.client.must("GET", "/sessions", session: opened)
             #expect(list.json["results"]?.array?.count == 2 && !list.text.contains("sessionToken"))
         }
         withExtendedLifetime(test) {}
@@ -89,27 +93,28 @@ import Wire
         let test = try await TestDatabase.make(template: .migrated)
         try await test.execute(
             "DROP TABLE \"_hermes_settings\"; DELETE FROM _hermes_migrations WHERE number = 14")
-        let kept = Kept()
+        let made = Mutex("")
         let migrated = try await test.withDatabase { _, database in try await Migrator().run(database) }
         #expect(migrated == [14])
         try await withServer(conninfo: test.conninfo) { server in
             _ = try await server.client.signUp("ana")
-            kept.token = try await token(server)
+            let opened = try await token(server)
+            made.withLock { $0 = opened }
             let stored = try await rows(server)
-            #expect(stored.contains(kept.token))
+            #expect(stored.contains(opened))
         }
         try await withServer(conninfo: test.conninfo) { options in
             options.hashSessionTokens = true
         } _: { server in
-            let new = try await token(server)
+            let (old, new) = (made.withLock { $0 }, try await token(server))
             let stored = try await rows(server)
-            #expect(stored.contains(kept.token) && !stored.contains(new))
-            for one in [kept.token, new] {
+            #expect(stored.contains(old) && !stored.contains(new))
+            for one in [old, new] {
                 let answer = try await status(server, one)
                 #expect(answer == "200")
             }
             let list = try await server.client.must("GET", "/sessions", session: new)
-            #expect(list.text.contains(kept.token) && list.text.contains(new))
+            #expect(list.text.contains(old) && list.text.contains(new))
         }
         withExtendedLifetime(test) {}
     }
@@ -122,11 +127,5 @@ import Wire
             let stored = try await rows(server)
             #expect(stored.contains(ana.token))
         }
-    }
-
-    /// From one server to the next of a test.
-    private final class Kept: @unchecked Sendable {
-        // One server has ended before the next one begins.
-        var token = ""
     }
 }
