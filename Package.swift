@@ -55,7 +55,7 @@ let package = Package(
 
         // Rooms
         room("Dates", []),
-        room("Core", ["CLinux", "Dates"]),
+        room("Core", ["CLinux", "CCrypto", "Dates"]),
         room("Postgres", ["Core", "Dates", "CLibPQ"]),
         room("HTTP", ["Core", "CLinux", "CMicrohttpd", "CCurl", "CZlib"]),
         room("Wire", ["CSimdjson", "Dates"]),

@@ -1,3 +1,4 @@
+import CCrypto
 import CLinux
 import Glibc
 
@@ -33,7 +34,13 @@ public actor Worker {
     /// Ends the thread after the turn that runs now. Jobs enqueued later never run: stop last what others await.
     public func stop() { loop.stop() }
 
+    /// When a program ends, OpenSSL frees what it holds; so does each thread that has used it, when that ends. A worker's
+    /// thread that ends at that moment would free the same, and the program would end by a signal. The system takes
+    /// memory back without either.
+    private static let openSSLStays: Void = { _ = OPENSSL_init_crypto(UInt64(OPENSSL_INIT_NO_ATEXIT), nil) }()
+
     private static func startThread(of worker: Worker, name: String) {
+        _ = openSSLStays
         // The thread keeps the worker alive until its loop has stopped.
         let started = ThreadStart(worker: worker, name: String(name.prefix(15)))
         var thread = pthread_t()

@@ -79,10 +79,10 @@ struct Command {
     }
 
     func run() async throws {
-        if let client { leave(try await client.run(try arguments.options())) }
+        if let client { exit(try await client.run(try arguments.options())) }
         switch verb {
         case .client: break
-        case .browse: leave(try await browse.run(try arguments.options()))
+        case .browse: exit(try await browse.run(try arguments.options()))
         case .help:
             guard let word = words.first else {
                 return print(CommandTable.overview(version: Banner.version), terminator: "")
@@ -104,11 +104,11 @@ struct Command {
             let description = code.description
             for handler in description.handlers { print(handler) }
             for feature in description.missing { print("missing: \(feature)") }
-            leave(description.missing.isEmpty ? 0 : 1)
+            exit(description.missing.isEmpty ? 0 : 1)
         case .doctor:
             let doctor = await Doctor(options: try arguments.options())
             print(doctor.report)
-            leave(doctor.isHealthy ? 0 : 1)
+            exit(doctor.isHealthy ? 0 : 1)
         case .user: print(try await user.run(try arguments.options()), terminator: "")
         case .jobs: print(try await jobs.run(try arguments.options()), terminator: "")
         case .mail: print(try await mail.run(try arguments.options()), terminator: "")

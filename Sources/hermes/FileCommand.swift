@@ -27,7 +27,7 @@ enum FileCommand {
         }
         let (text, status) = try await command.run(try server.options())
         print(text, terminator: "")
-        if status != 0 { leave(status) }
+        if status != 0 { exit(status) }
         return true
     }
 

@@ -12,6 +12,5 @@ do {
     // What a server answered may hold what somebody stored.
     let lines = "\(error)".split(separator: "\n", omittingEmptySubsequences: false).map { SafeText(String($0)).text }
     Console.complain("hermes: \(lines.joined(separator: "\n"))\n")
-    leave((error as? CommandFailure)?.code ?? (error is OptionFault ? 2 : error is Interrupted ? 130 : 1))
+    exit((error as? CommandFailure)?.code ?? (error is OptionFault ? 2 : error is Interrupted ? 130 : 1))
 }
-leave(0)
