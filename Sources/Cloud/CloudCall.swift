@@ -83,7 +83,7 @@ public protocol CloudCaller: Sendable {
     /// Runs `body` with a caller whose requests are one transaction: kept when it returns, undone when it throws.
     ///
     /// Within a transaction it is a part of that one, undone alone when it throws. Otherwise a transaction that loses
-    /// a race runs `body` again from its start: it must bear that. `body` runs on Swift's own threads.
+    /// a race runs `body` again from its start: it must bear that. `body` runs on `CodeThreads`.
     func transaction<Result: Sendable>(
         _ body: @escaping @Sendable (any CloudCaller) async throws -> Result
     ) async throws -> Result

@@ -288,6 +288,7 @@ public final class Loop {
             intakes.run()
             executor.runReadyJobs(rounds: 32)
             turnEnds.run()
+            executor.flushHandedOver()
             let timeout = another || executor.hasReadyJobs || !running ? 0 : timers.millisecondsToNext()
             another = false
             let count = epoll_wait(epoll, events, Int32(capacity), timeout)
@@ -311,6 +312,7 @@ public final class Loop {
         intakes.removeAll()
         turnEnds.removeAll()
         kept.removeAll()
+        executor.flushHandedOver()
         self.worker = nil
     }
 

@@ -23,6 +23,7 @@ public final class LoopExecutor: SerialExecutor, TaskExecutor, @unchecked Sendab
     private let wakeUp: Int32
     private var ready: [UnownedJob] = []
     private var spare: [UnownedJob] = []
+    private var handedOver: [UnownedJob] = []
 
     init() {
         wakeUp = eventfd(0, Int32(EFD_NONBLOCK) | Int32(EFD_CLOEXEC))
@@ -34,6 +35,11 @@ public final class LoopExecutor: SerialExecutor, TaskExecutor, @unchecked Sendab
     /// Whether the calling thread is this executor's.
     public var isCurrent: Bool {
         hermes_current_executor() == UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque())
+    }
+
+    /// The calling thread's; nil of any other thread.
+    static var current: LoopExecutor? {
+        hermes_current_executor().map { Unmanaged<LoopExecutor>.fromOpaque($0).takeUnretainedValue() }
     }
 
     /// Calls `body` on this executor's thread, outside of any task, soon; the calls of one thread keep their order.
@@ -76,6 +82,15 @@ public final class LoopExecutor: SerialExecutor, TaskExecutor, @unchecked Sendab
 
     func bindToCurrentThread() { hermes_set_current_executor(Unmanaged.passUnretained(self).toOpaque()) }
     func unbindFromCurrentThread() { hermes_set_current_executor(nil) }
+
+    /// A job for `CodeThreads`, which get all of a turn's at its end.
+    func handOver(_ job: UnownedJob) { handedOver.append(job) }
+
+    func flushHandedOver() {
+        guard !handedOver.isEmpty else { return }
+        CodeThreads.shared.run(handedOver)
+        handedOver.removeAll(keepingCapacity: true)
+    }
 
     func wake() {
         var one: UInt64 = 1

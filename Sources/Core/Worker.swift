@@ -1,6 +1,4 @@
 import CCrypto
-import CLinux
-import Glibc
 
 /// One of the program's cores at work: an actor whose executor is an epoll thread of its own.
 ///
@@ -41,52 +39,14 @@ public actor Worker {
 
     private static func startThread(of worker: Worker, name: String) {
         _ = openSSLStays
-        // The thread keeps the worker alive until its loop has stopped.
-        let started = ThreadStart(worker: worker, name: String(name.prefix(15)))
-        var thread = pthread_t()
-        var attributes = pthread_attr_t()
-        pthread_attr_init(&attributes)
-        // Recursive work (parsing, planning) is bounded by limits, so the usual 8 MiB are plenty.
-        pthread_attr_setstacksize(&attributes, 8 << 20)
-        pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
-        let argument = Unmanaged.passRetained(started).toOpaque()
-        let result = pthread_create(
-            &thread, &attributes,
-            { argument in
-                guard let argument else { return nil }
-                let start = Unmanaged<ThreadStart>.fromOpaque(argument).takeRetainedValue()
-                hermes_name_this_thread(start.name)
-                start.worker.executor.bindToCurrentThread()
-                start.bound.signal()
-                start.worker.assumeIsolated { worker in worker.loop.run(worker) }
-                start.worker.executor.unbindFromCurrentThread()
-                return nil
-            }, argument)
-        precondition(result == 0, "a worker's thread could not be started: \(String(cString: strerror(result)))")
-        pthread_attr_destroy(&attributes)
-        started.bound.wait()
-    }
-
-    private final class ThreadStart: Sendable {
-        let worker: Worker
-        let name: String
         let bound = Semaphore()
-        init(worker: Worker, name: String) {
-            self.worker = worker
-            self.name = name
+        // The thread keeps the worker alive until its loop has stopped.
+        Thread.start(name) {
+            worker.executor.bindToCurrentThread()
+            bound.signal()
+            worker.assumeIsolated { worker in worker.loop.run(worker) }
+            worker.executor.unbindFromCurrentThread()
         }
+        bound.wait()
     }
-}
-
-/// Lets the thread that starts a worker wait until the worker's own thread is known.
-/// - Safety: `sem_t` is made for use from several threads.
-private final class Semaphore: @unchecked Sendable {
-    private let semaphore = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)
-    init() { sem_init(semaphore, 0, 0) }
-    deinit {
-        sem_destroy(semaphore)
-        semaphore.deallocate()
-    }
-    func signal() { sem_post(semaphore) }
-    func wait() { while sem_wait(semaphore) != 0 {} }
 }

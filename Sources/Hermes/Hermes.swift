@@ -11,9 +11,10 @@ internal import Wire
 ///     }
 ///     try await app.run()
 ///
-/// Hooks, functions and jobs run on Swift's own threads, several at a time. Each may take 10 s (option
-/// `cloudTimeLimit`, or its own `timeLimit`); then, and as soon as its client has gone, its task is cancelled and its
-/// transaction undone. Hooks of one event run in the order in which they were registered.
+/// Hooks, functions and jobs run on threads of their own, several at a time: what blocks its thread keeps no other code
+/// waiting. Each may take 10 s (option `cloudTimeLimit`, or its own `timeLimit`); then, and as soon as its client has
+/// gone, its task is cancelled and its transaction undone. Hooks of one event run in the order in which they were
+/// registered.
 ///
 /// Register everything before the server starts: what is registered later counts from the next start.
 public final class Hermes: Sendable {

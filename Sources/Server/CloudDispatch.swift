@@ -152,7 +152,7 @@ final class CloudDispatch {
 
     struct TimeIsUp: Error {}
 
-    /// Runs it on Swift's own threads, or its provider's. Ends at the limit, or when the client has gone, whatever the
+    /// Runs it on the threads for code, or its provider's. Ends at the limit, or when the client has gone, whatever the
     /// handler does.
     func run(
         _ handler: CloudHandler, _ call: CloudCall, atMost limit: Double
@@ -162,7 +162,7 @@ final class CloudDispatch {
         let task =
             handler.handsOver
             ? loop.spawnImmediately { await outcome.run { try await handler.run(call) } }
-            : Task.detached { await outcome.run { try await handler.run(call) } }
+            : Task.detached(executorPreference: CodeThreads.shared) { await outcome.run { try await handler.run(call) } }
         let timer = loop.schedule(after: UInt64(limit * 1e9)) {
             outcome.waiter.resume(throwing: TimeIsUp())
         }

@@ -1,4 +1,6 @@
+import Glibc
 import Hermes
+import Synchronization
 import Testing
 
 /// Hooks of every kind, over HTTP on a real server.
@@ -143,6 +145,31 @@ import Testing
             let refused = try await client.asMaster.post("classes/Temas", ["Tema": "Roma"])
             #expect(refused.code == 141)
             #expect(refused["error"]?.string?.contains("beforeSave Temas") == true)
+        }
+    }
+
+    @Test func hooksThatBlockTheirThreadsKeepNoOtherFromRunning() async throws {
+        let isOpen = Mutex(false)
+        let app = Hermes()
+        app.beforeSave("Lentos") { _ in
+            while !isOpen.withLock({ $0 }) { usleep(1000) }
+        }
+        app.beforeSave("Temas") { request in request.object["visto"] = true }
+        try await withApp(app) { client in
+            for name in ["Lentos", "Temas"] { _ = try await client.asMaster.post("schemas/\(name)", ["fields": [:]]) }
+            async let slow = withThrowingTaskGroup(of: Int.self) { group in
+                // More than the machine has processors, and so than Swift's own pool has threads.
+                for number in 0..<(2 * sysconf(Int32(_SC_NPROCESSORS_ONLN))) {
+                    group.addTask { try await client.asMaster.post("classes/Lentos", ["n": .number(Double(number))]).status }
+                }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            for _ in 0..<10 {
+                let made = try await client.asMaster.post("classes/Temas", ["Tema": "Roma"])
+                #expect(made.status == 201)
+            }
+            isOpen.withLock { $0 = true }
+            #expect(try await slow.allSatisfy { $0 == 201 })
         }
     }
 

@@ -1,0 +1,157 @@
+import Glibc
+import Synchronization
+
+/// Where an application's own Swift code runs: hooks, functions, jobs. Never on a worker, and not on Swift's global pool
+/// either, which has a thread for each core: code that blocks its thread would soon have taken all of them.
+///
+/// One thread does what is quickly done; a thread is added when something has waited for long, so that neither code
+/// that computes nor code that blocks keeps others from running. What a worker hands over in one turn is one wake-up.
+///
+/// - Safety: `@unchecked Sendable`, because an `UnownedJob` is not marked so; all state lies behind the mutex.
+public final class CodeThreads: TaskExecutor, @unchecked Sendable {
+    /// The process's.
+    public static let shared = CodeThreads()
+
+    /// The most threads. With so many blocked at once, the others wait for their time limits.
+    static let limit = 256
+    /// How many threads stay when there is nothing to do.
+    private static let stay = max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
+    /// How often somebody looks whether jobs wait, and so about how long one may.
+    private static let interval: useconds_t = 2000
+    /// After so many looks without any work the watch goes to sleep.
+    private static let patience = 50
+
+    private struct State {
+        var jobs: [UnownedJob] = []
+        /// Index of the next one.
+        var head = 0
+        /// How many have been taken, ever.
+        var taken = 0
+        var threads = 0
+        var idle = 0
+        /// Whether a thread has found nothing to do since the last look.
+        var ranDry = true
+        var isWatched = false
+
+        var isEmpty: Bool { head == jobs.count }
+
+        mutating func next() -> UnownedJob? {
+            guard !isEmpty else {
+                ranDry = true
+                return nil
+            }
+            defer {
+                head += 1
+                taken += 1
+                if isEmpty {
+                    jobs.removeAll(keepingCapacity: true)
+                    head = 0
+                }
+            }
+            return jobs[head]
+        }
+
+        /// Brings another thread to work; says how.
+        mutating func addThread() -> Addition? {
+            if idle > 0 {
+                idle -= 1
+                return .wake
+            }
+            guard threads < CodeThreads.limit else { return nil }
+            threads += 1
+            return .start
+        }
+    }
+    private enum Addition { case wake, start }
+
+    private let state = Mutex(State())
+    private let idle = Semaphore()
+    private let watch = Semaphore()
+
+    private init() {
+        Thread.start("code-watch") { [unowned self] in watchForEver() }
+    }
+
+    // MARK: TaskExecutor
+
+    public func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        if let executor = LoopExecutor.current { executor.handOver(job) } else { run(CollectionOfOne(job)) }
+    }
+
+    /// Lets the jobs run soon, in this order as far as one thread does them.
+    func run(_ jobs: some Collection<UnownedJob>) {
+        let (addition, isUnwatched) = state.withLock { state in
+            state.jobs += jobs
+            guard state.idle == state.threads else { return (Addition?.none, false) }
+            defer { state.isWatched = true }
+            return (state.addThread(), !state.isWatched)
+        }
+        add(addition)
+        if isUnwatched { watch.signal() }
+    }
+
+    private func add(_ addition: Addition?) {
+        switch addition {
+        case .wake: idle.signal()
+        case .start: Thread.start("code") { [unowned self] in work() }
+        case nil: break
+        }
+    }
+
+    private func work() {
+        let executor = asUnownedTaskExecutor()
+        while true {
+            let (job, ends) = state.withLock { state -> (UnownedJob?, Bool) in
+                if let job = state.next() { return (job, false) }
+                guard state.idle < Self.stay else {
+                    state.threads -= 1
+                    return (nil, true)
+                }
+                state.idle += 1
+                return (nil, false)
+            }
+            if let job {
+                job.runSynchronously(on: executor)
+            } else if ends {
+                return
+            } else {
+                idle.wait()
+            }
+        }
+    }
+
+    // MARK: jobs that wait
+
+    private func watchForEver() {
+        while true {
+            watch.wait()
+            watchWhileBusy()
+        }
+    }
+
+    private func watchWhileBusy() {
+        var (taken, quiet) = (-1, 0)
+        while true {
+            usleep(Self.interval)
+            let (addition, isOver) = state.withLock { state -> (Addition?, Bool) in
+                defer {
+                    taken = state.taken
+                    state.ranDry = false
+                }
+                guard state.isEmpty else {
+                    quiet = 0
+                    // Either nobody takes anything, or there is always more than those who work can do.
+                    let isStuck = state.taken == taken
+                    let isTooMuch = !state.ranDry && state.threads - state.idle < Self.stay
+                    return (isStuck || isTooMuch ? state.addThread() : nil, false)
+                }
+                quiet = state.idle == state.threads ? quiet + 1 : 0
+                if quiet > Self.patience { state.isWatched = false }
+                return (nil, quiet > Self.patience)
+            }
+            add(addition)
+            if isOver { return }
+        }
+    }
+}
