@@ -216,16 +216,16 @@ final class CloudDispatch {
     func payload(_ handler: CloudHandler, _ operation: Operation) async throws -> JSONObject {
         let viewer = operation.viewer
         var payload = JSONObject()
-        payload["master"] = .bool(viewer.isMaster)
-        payload["isReadOnly"] = .bool(viewer.key == .readOnlyMaster)
-        if handler.needsUser, let user = try await user(operation) { payload["user"] = .object(user) }
-        if let installationId = viewer.installationId { payload["installationId"] = .string(installationId) }
+        payload.reserve(16)
+        payload.add("master", .bool(viewer.isMaster))
+        payload.add("isReadOnly", .bool(viewer.key == .readOnlyMaster))
+        if handler.needsUser, let user = try await user(operation) { payload.add("user", .object(user)) }
+        payload.add("installationId", viewer.installationId.map { .string($0) })
         if operation.depth == 0 || !operation.request.headers.isEmpty {
-            payload["headers"] = .object(
-                JSONObject(operation.request.headers.map { (key: $0.name, value: .string($0.value)) }))
+            payload.add("headers", .object(operation.request.headers))
         }
-        if let address = operation.request.address { payload["ip"] = .string(address) }
-        payload["context"] = .object(operation.context)
+        payload.add("ip", operation.request.address.map { .string($0) })
+        payload.add("context", .object(operation.context))
         return payload
     }
 
@@ -234,8 +234,8 @@ final class CloudDispatch {
         _ trigger: Trigger, _ handler: CloudHandler, _ operation: Operation
     ) async throws -> JSONObject {
         var payload = try await payload(handler, operation)
-        payload["triggerName"] = .string(trigger.kind.rawValue)
-        payload["className"] = .string(trigger.className)
+        payload.add("triggerName", .string(trigger.kind.rawValue))
+        payload.add("className", .string(trigger.className))
         if operation.viewer.isMaster, operation.viewer.installationId == nil { payload["installationId"] = "cloud" }
         return payload
     }
@@ -250,14 +250,22 @@ final class CloudDispatch {
     }
 
     /// What cloud code sees of a client's headers: all but the keys that stand above users.
-    static func headers(_ http: HTTPRequest) -> [(name: String, value: String)] {
-        http.headers.compactMap { name, value in
+    static func headers(_ http: HTTPRequest) -> JSONObject {
+        var headers = JSONObject()
+        for (name, value) in http.headers {
             let name = name.lowercased()
             switch name {
-            case "x-parse-master-key", "x-parse-maintenance-key", "authorization": return nil
-            default: return (name, value)
+            case "x-parse-master-key", "x-parse-maintenance-key", "authorization": continue
+            default: break
+            }
+            // One that comes twice is one list: https://www.rfc-editor.org/rfc/rfc9110#section-5.2
+            if let before = headers[name]?.string {
+                headers[name] = .string("\(before), \(value)")
+            } else {
+                headers.add(name, .string(value))
             }
         }
+        return headers
     }
 
     private func named(_ object: JSONObject, _ className: String) -> JSON {

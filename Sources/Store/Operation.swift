@@ -9,7 +9,8 @@ public struct RequestInfo: Sendable {
     public var id = ""
     /// The client's address.
     public var address: String?
-    public var headers: [(name: String, value: String)] = []
+    /// Its headers, by their names in small letters, as cloud code is told.
+    public var headers = JSONObject()
     /// The languages that the client asks for (`Accept-Language`), as sent.
     public var language: String?
 

@@ -71,7 +71,7 @@ struct WriteSQL {
         }
         let insert: SQL = """
             INSERT INTO \(name: table.name) (\(columns)) VALUES (\(values)) \
-            RETURNING "createdAt", "updatedAt"\(returned(answered) { "\(name: $0)" })\(wholeRow { "\(name: $0)" })
+            RETURNING "createdAt", "updatedAt"\(returned(answered) { "\(name: $0)" })\(wholeRow(of: ""))
             """
         return Made(sql: with(insert, relationEffects(relations, of: .text(objectId))), answered: answered)
     }
@@ -106,7 +106,7 @@ struct WriteSQL {
         let update: SQL = """
             UPDATE \(target.source) SET \(assignments) WHERE \(isWritable(objectId, target, write.rows)) \
             RETURNING t."createdAt", t."updatedAt"\(returned(answered) { readable($0, of: target) })\
-            \(wholeRow { target.column($0) })
+            \(wholeRow(of: "t."))
             """
         return Made(sql: with(update, relationEffects(relations, of: .text(objectId))), answered: answered)
     }
@@ -285,12 +285,12 @@ struct WriteSQL {
     }
 
     /// The columns of a whole row, as a ResultSet expects them. Nobody but hooks sees them.
-    private func wholeRow(_ column: (String) -> SQL) -> SQL {
+    private func wholeRow(of alias: SQL) -> SQL {
         guard answersRow else { return "" }
-        var sql: SQL = ""
-        for name in ["objectId", "createdAt", "updatedAt", "_rperm", "_wperm"] + table.columns.map(\.name) {
-            sql += ", \(column(name))"
-        }
+        var sql: SQL = """
+            , \(alias)"objectId", \(alias)"createdAt", \(alias)"updatedAt", \(alias)"_rperm", \(alias)"_wperm"
+            """
+        for column in table.columns { sql += ", \(alias)\(column: column)" }
         return sql
     }
 

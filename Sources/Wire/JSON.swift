@@ -71,6 +71,13 @@ public struct JSONObject: Sendable {
     public var isEmpty: Bool { members.isEmpty }
     public var count: Int { members.count }
 
+    /// Adds a member whose name none has yet; nil adds none.
+    public mutating func add(_ key: String, _ value: JSON?) {
+        if let value { members.append((key, value)) }
+    }
+
+    public mutating func reserve(_ count: Int) { members.reserveCapacity(count) }
+
     public subscript(key: String) -> JSON? {
         get { members.first { isSameText($0.key, key) }?.value }
         set {
