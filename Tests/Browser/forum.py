@@ -313,12 +313,13 @@ def as_newcomer(walk, topic):
     walk.press_button()
     walk.shows("¿Alguien ha ido en septiembre?")
     walk.look("topic-own")
-    walk.open(f"/tema/{topic}?pagina=2")
+    walk.open(f"/tema/{topic}")
+    walk.follow(".pager a[href$='desde=final']")
     b.tab_to("[name=comentario]")
     b.type("Yo fui en mayo y no paró de llover.")
     b.leave(lambda: b.press("Enter", modifiers=2))
     walk.shows("no paró de llover")
-    assert walk.path.startswith(f"/tema/{topic}?pagina=2"), walk.path
+    assert walk.path.startswith(f"/tema/{topic}?desde="), walk.path
     walk.look("commented")
     # What was written and not sent is there again.
     b.tab_to("[name=comentario]")

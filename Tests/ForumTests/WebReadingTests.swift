@@ -91,35 +91,135 @@ import Testing
         }
     }
 
+    /// A topic with so many comments, "Dicho 1." and so on; their ids.
+    private func topic(_ site: Site, of count: Int) async throws -> (id: String, comments: [String]) {
+        let topic = try await site.client.asMaster.post(
+            "classes/Temas", ["Tema": "Un tema largo", "avisar": false])
+        let id = topic["objectId"]?.string ?? ""
+        var comments: [String] = []
+        for number in 1...count {
+            let made = try await site.client.asMaster.post(
+                "classes/Comentarios",
+                [
+                    "Tema": .pointer(AnyPointer("Temas", id)), "comentario": .string("Dicho \(number)."),
+                    "avisar": false,
+                ])
+            #expect(made.status == 201, "\(made.body)")
+            comments.append(made["objectId"]?.string ?? "")
+        }
+        return (id, comments)
+    }
+
+    /// Which of "Dicho 1." and so on a page shows, in its order.
+    private func said(_ page: TestPage) -> [Int] {
+        page.text.matches(of: />Dicho (\d+)\.</).compactMap { Int($0.output.1) }
+    }
+
     @Test func aTopicIsReadInPagesOfTwenty() async throws {
         try await withSite { site in
-            let topic = try await site.client.asMaster.post(
-                "classes/Temas", ["Tema": "Un tema largo", "avisar": false])
-            let id = topic["objectId"]?.string ?? ""
-            for number in 1...41 {
+            let (id, comments) = try await topic(site, of: 41)
+            let visitor = site.visitor("en")
+            let path = "/tema/\(id)"
+            let first = try await visitor.get(path)
+            #expect(first.text.contains("<html lang=\"en\">") && first.text.contains("41 comments"))
+            #expect(first.text.contains("<title>Un tema largo · Hermes Forum</title>"))
+            #expect(first.count("Dicho ") == 21, "twenty, and the description")
+            #expect(said(first) == Array(1...20))
+            #expect(first.link("canonical")?.hasSuffix(path) == true && first.link("prev") == nil)
+            let second = try await visitor.get(try #require(first.link("next")))
+            #expect(said(second) == Array(21...40) && second.link("prev") == path)
+            #expect(second.link("canonical")?.hasSuffix(try #require(first.link("next"))) == true)
+            let third = try await visitor.get(try #require(second.link("next")))
+            #expect(said(third) == [41] && third.link("next") == nil)
+            #expect(third.link("prev") == first.link("next"))
+            #expect(third.text.contains("<a href=\"\(path)\">First page</a>"))
+            // The last twenty, whichever they are: nothing that a search engine should keep.
+            #expect(first.text.contains("<a href=\"\(path)?desde=final\">Last page</a>"))
+            let end = try await visitor.get("\(path)?desde=final")
+            #expect(said(end) == Array(22...41) && end.link("canonical") == nil)
+            #expect(end.text.contains("<meta name=\"robots\" content=\"noindex\">"))
+            #expect(said(try await visitor.get(try #require(end.link("prev")))) == Array(2...21))
+            // Where a comment stands, whatever comes before it stands there too.
+            for (number, shown) in [(1, 1...20), (20, 1...20), (21, 2...21), (41, 22...41)] {
+                let found = try await visitor.get("/comentario/\(comments[number - 1])", 303)
+                let parts = try #require(found.header("Location")).split(separator: "#")
+                #expect(parts.last == "c\(comments[number - 1])")
+                #expect(said(try await visitor.get(String(parts[0]))) == Array(shown), "\(number)")
+            }
+            // Pages once had numbers.
+            for (number, location) in [("1", path), ("2", try #require(first.link("next")))] {
+                let moved = try await visitor.get("\(path)?pagina=\(number)", 303)
+                #expect(moved.header("Location") == location)
+            }
+            for wrong in ["0", "4", "-1", "x", "99999999999999999999"] {
+                try await visitor.get("\(path)?pagina=\(wrong)", 404)
+            }
+            for wrong in ["x", "-", "1-", "x-x", "9999999999999-x", "99999999999999999999-x"] {
+                try await visitor.get("\(path)?desde=\(wrong)", 404)
+            }
+            #expect(try await visitor.get("/tema/nadie", 404).text.contains("There is no such topic"))
+            #expect(try await visitor.get("/tema/nadie?pagina=2", 404).text.contains("There is no such topic"))
+            #expect(try await visitor.get("/comentario/nadie", 404).text.contains("<html lang=\"en\">"))
+        }
+    }
+
+    @Test func anAddressOfAPageHoldsWhateverGoesBeforeIt() async throws {
+        try await withSite { site in
+            let (id, comments) = try await topic(site, of: 42)
+            let visitor = site.visitor()
+            let next = try #require(try await visitor.get("/tema/\(id)").link("next"))
+            // One goes on the page before, and the one that the page began with.
+            for gone in [4, 20] {
+                #expect(try await site.client.asMaster.delete("classes/Comentarios/\(comments[gone])").status == 200)
+            }
+            let page = try await visitor.get(next)
+            #expect(said(page) == Array(22...41) && page.link("prev") == "/tema/\(id)")
+            let last = try await visitor.get(try #require(page.link("next")))
+            #expect(said(last) == [42])
+            #expect(said(try await visitor.get(try #require(last.link("prev")))) == Array(22...41))
+        }
+    }
+
+    @Test func commentsOfOneMomentAreReadOnce() async throws {
+        try await withSite { site in
+            let (id, _) = try await topic(site, of: 1)
+            for number in 2...50 {
                 let made = try await site.client.asMaster.post(
                     "classes/Comentarios",
                     [
                         "Tema": .pointer(AnyPointer("Temas", id)), "comentario": .string("Dicho \(number)."),
-                        "avisar": false,
+                        "avisar": false, "fecha": .date(Date(timeIntervalSince1970: 1_700_000_000.007)),
                     ])
                 #expect(made.status == 201, "\(made.body)")
             }
-            let visitor = site.visitor("en")
-            let first = try await visitor.get("/tema/\(id)")
-            #expect(first.text.contains("<html lang=\"en\">") && first.text.contains("41 comments"))
-            #expect(first.text.contains("<title>Un tema largo · Hermes Forum</title>"))
-            #expect(first.count("Dicho ") == 21, "twenty, and the description")
-            #expect(first.link("canonical")?.hasSuffix("/tema/\(id)") == true)
-            #expect(first.link("next") == "/tema/\(id)?pagina=2" && first.link("prev") == nil)
-            let last = try await visitor.get("/tema/\(id)?pagina=3")
-            #expect(last.text.contains(">Dicho 41.<") && last.link("prev") == "/tema/\(id)?pagina=2")
-            #expect(last.link("next") == nil && last.link("canonical")?.hasSuffix("?pagina=3") == true)
-            for wrong in ["0", "4", "-1", "x", "99999999999999999999"] {
-                try await visitor.get("/tema/\(id)?pagina=\(wrong)", 404)
+            let visitor = site.visitor()
+            var page = try await visitor.get("/tema/\(id)")
+            var pages = [said(page)]
+            while let next = page.link("next"), pages.count < 5 {
+                page = try await visitor.get(next)
+                pages.append(said(page))
             }
-            #expect(try await visitor.get("/tema/nadie", 404).text.contains("There is no such topic"))
-            #expect(try await visitor.get("/comentario/nadie", 404).text.contains("<html lang=\"en\">"))
+            #expect(pages.map(\.count) == [20, 20, 10] && Set(pages.joined()) == Set(1...50))
+            for before in pages.dropLast().reversed() {
+                page = try await visitor.get(try #require(page.link("prev")))
+                #expect(said(page) == before)
+            }
+        }
+    }
+
+    @Test func whatIsRefusedComesBelowTheLastComments() async throws {
+        try await withSite { site in
+            let ana = try await site.member("ana")
+            let (id, _) = try await topic(site, of: 25)
+            let refused = try await ana.send(["comentario": "   "], to: "/tema/\(id)", 400)
+            #expect(said(refused) == Array(6...25) && refused.text.contains("role=\"alert\""))
+            let empty = try await site.client.asMaster.post(
+                "classes/Temas", ["Tema": "Un tema sin nada", "avisar": false])
+            let path = "/tema/\(empty["objectId"]?.string ?? "")"
+            #expect(try await ana.send(["comentario": " "], to: path, 400).text.contains("role=\"alert\""))
+            let done = try await ana.send(["comentario": "Dicho 26."], to: "/tema/\(id)")
+            let place = try #require(done.header("Location")).split(separator: "#")[0]
+            #expect(said(try await ana.get(String(place))) == Array(7...26))
         }
     }
 

@@ -12,8 +12,6 @@ extension Hermes {
 }
 
 extension Visit {
-    static let commentsOnPage = 20
-
     func topic(named id: String) async throws -> Record<Tema> {
         do { return try await database.get(Tema.self, id, include: ["autor"]) } catch let error as ParseError
             where error.code == 101
@@ -29,64 +27,47 @@ extension Visit {
         }
     }
 
-    /// Where a comment is read.
-    func path(of comment: Record<Comentario>) async throws -> String {
-        guard let topic = comment.Tema, let date = comment.fecha, let id = comment.objectId else { return "/" }
-        let before = try await database.count(
-            Query(Comentario.self).where(Name("Tema") == Value(Pointer<Tema>(topic.objectId)) && \.fecha < date))
-        return Visit.path(topic.objectId, page: before / Visit.commentsOnPage + 1) + "#c\(id)"
-    }
-
-    static func path(_ topic: String, page: Int) -> String { "/tema/\(topic)" + (page > 1 ? "?pagina=\(page)" : "") }
-
     /// Twenty comments of a topic, the oldest first.
     fileprivate func topic(_ id: String, draft: String = "", fault: Fault? = nil) async throws -> Page {
-        let topic = try await topic(named: id)
-        let pointer = try topic.pointer
+        if fault == nil, let number = query("pagina") {
+            _ = try await self.topic(named: id)
+            return .redirect(to: try await path(of: id, page: number))
+        }
+        let topic = try await self.topic(named: id)
         let count = topic.comentarios ?? 0
-        let last = max(1, (count + Visit.commentsOnPage - 1) / Visit.commentsOnPage)
-        // What was refused is told where it was written: on the last page.
-        let number = fault == nil ? query("pagina").map { Int($0) ?? 0 } ?? 1 : last
-        guard (1...1_000_000).contains(number) else {
-            throw Fault(404, say("No hay esa página.", "There is no such page."))
-        }
-        let skipped = (number - 1) * Visit.commentsOnPage
-        var comments = try await database.find(
-            Query(Comentario.self).where(Name("Tema") == Value(Pointer<Tema>(pointer.objectId)))
-                .limit(Visit.commentsOnPage + 1).skip(skipped))
-        let hasMore = comments.count > Visit.commentsOnPage
-        comments = Array(comments.prefix(Visit.commentsOnPage))
-        guard number == 1 || !comments.isEmpty else {
-            throw Fault(404, say("No hay esa página.", "There is no such page."))
-        }
+        // What was refused is told where it was written: below the last ones.
+        let stretch = try await comments(of: id, from: fault == nil ? query("desde") : Visit.end)
         if member != nil, topic["noLeidos"]?.int ?? 0 > 0 { _ = try await database.call("leer", ["tema": .string(id)]) }
 
         var leaf = Leaf(topic.Tema ?? "")
         leaf.status = fault?.status ?? 200
-        leaf.canonical = Visit.path(id, page: number)
-        if number > 1 { leaf.previous = Visit.path(id, page: number - 1) }
-        if number > 2 { leaf.first = Visit.path(id, page: 1) }
-        if hasMore { leaf.next = Visit.path(id, page: number + 1) }
-        if let first = comments.first?.comentario { leaf.description = String(first.tidy.prefix(160)) }
+        leaf.canonical = stretch.path
+        // The last ones are others soon.
+        leaf.isPrivate = stretch.path == nil
+        leaf.previous = stretch.previous
+        leaf.first = stretch.first
+        leaf.next = stretch.next
+        if let first = stretch.comments.first?.comentario { leaf.description = String(first.tidy.prefix(160)) }
         leaf.done = doneText
-        leaf.body += about(topic, page: number, of: max(last, number))
-        leaf.body += "<ol class=\"comments\" data-more>\(comments.map { row($0, of: topic) })</ol>"
-        if count == 0, comments.isEmpty {
+        leaf.body += about(topic)
+        leaf.body += "<ol class=\"comments\" data-more>\(stretch.comments.map { row($0, of: topic) })</ol>"
+        if count == 0, stretch.comments.isEmpty {
             leaf.body += "<p class=\"empty\">\(say("Nadie ha comentado todavía.", "Nobody has commented yet."))</p>"
         }
-        leaf.body += pages(leaf, number, last, id)
+        let end: HTML? = leaf.next.map { _ in "<a href=\"\(Visit.endPath(id))\">\(say("Al final", "Last page"))</a>" }
+        let words = (say("← Anteriores", "← Earlier"), say("Siguientes →", "Later →"))
+        leaf.body += pager(leaf, words, middle: end ?? .none)
         leaf.body += commentForm(topic, draft: draft, fault: fault)
         return page(leaf)
     }
 
-    private func about(_ topic: Record<Tema>, page: Int, of pages: Int) -> HTML {
+    private func about(_ topic: Record<Tema>) -> HTML {
         var parts: HTML = "<p class=\"meta\">"
         if topic.fijado == true { parts += "<b class=\"mark\">\(say("Fijado", "Pinned"))</b> " }
         if topic.cerrado == true { parts += "<b class=\"mark quiet\">\(say("Cerrado", "Closed"))</b> " }
         parts += "\(say("Abierto por", "Opened by")) \(author(topic.autor?.object)) · \(ago(topic.createdAt)) · "
         parts +=
             "<span data-count=\"\(topic.comentarios ?? 0)\" data-topic=\"\(topic.objectId ?? "")\">\(comments(topic.comentarios ?? 0))</span>"
-        if pages > 1 { parts += " · \(say("página \(page) de \(pages)", "page \(page) of \(pages)"))" }
         if mayManage(topic) {
             parts += " · <a href=\"/tema/\(topic.objectId ?? "")/editar\">\(say("Gestionar", "Manage"))</a>"
         }
@@ -120,12 +101,6 @@ extension Visit {
             <div class="words" dir="auto">\(HTML.words(comment.comentario ?? ""))</div></li>
 
             """
-    }
-
-    private func pages(_ leaf: Leaf, _ number: Int, _ last: Int, _ id: String) -> HTML {
-        let end: HTML =
-            last > number + 1 ? "<a href=\"\(Visit.path(id, page: last))\">\(say("Al final", "Last page"))</a>" : ""
-        return pager(leaf, (say("← Anteriores", "← Earlier"), say("Siguientes →", "Later →")), middle: end)
     }
 
     // MARK: commenting

@@ -137,8 +137,7 @@
       const more = (topic?.comentarios ?? 0) - seen;
       if (more <= 0) return;
       const text = more === 1 ? say("1 comentario nuevo", "1 new comment") : `${more} ${say("comentarios nuevos", "new comments")}`;
-      const page = Math.ceil(topic.comentarios / 20);
-      note.replaceChildren(make("a", { href: `/tema/${count.dataset.topic}${page > 1 ? `?pagina=${page}` : ""}` }, text));
+      note.replaceChildren(make("a", { href: `/tema/${count.dataset.topic}${topic.comentarios > 20 ? "?desde=final" : ""}` }, text));
       note.hidden = false;
     }, 30000);
   }
