@@ -51,10 +51,12 @@ extension Request {
         return language(among: ["es", "en"]).flatMap(Language.init) ?? .english
     }
 
-    /// Runs a rule, and says its refusals in the member's language.
+    /// Runs a rule, and says its refusals in the member's language, and the server's own.
     func spoken<Result>(_ body: () async throws -> Result) async throws -> Result {
         do { return try await body() } catch let refusal as Refusal {
-            throw ParseError(refusal.code, await language().choose(refusal.spanish, refusal.english))
+            throw ParseError(refusal.code, refusal.said(await language()))
+        } catch let error as ParseError where ServerWords.known(error.message, in: .spanish) != nil {
+            throw ParseError(error.code, ServerWords.known(error.message, in: await language()) ?? error.message)
         }
     }
 }
