@@ -118,7 +118,7 @@ def profile(options, prepare):
 def show(hermes, scenario, clients, seconds):
     say(f"{scenario.title}: the statements of one request")
     request = scenario.requests[len(scenario.requests) // 2]
-    sent = hermes.statements(lambda: hermes.request(*request, scenario.session))
+    sent = hermes.statements(scenario.requests[0], request, scenario.session)
     wrk(hermes.port, scenario.file, clients, 2)
     say(f"{scenario.title}: {clients} clients")
     costs = Costs(cpu=hermes.program.cpu_seconds, postgres=hermes.postgres_cpu_seconds)

@@ -122,8 +122,8 @@ class Hermes:
         self.program = self.run(self.folder / "data", self.port)
         self.program.wait_ready(self.port, "/parse/health", patience=300)
 
-    def run(self, data, port, environment=None):
-        return Program([self.binary, "serve", "--config", self.config, "--data", data, "--port", str(port), *self.more],
+    def run(self, data, port, environment=None, more=()):
+        return Program([self.binary, "serve", "--config", self.config, "--data", data, "--port", str(port), *self.more, *more],
                        environment, self.log)
 
     def restart(self):
@@ -197,8 +197,8 @@ class Hermes:
         finally:
             program.end()
 
-    def request(self, method, path, body=None, session=None, master=False):
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+    def request(self, method, path, body=None, session=None, master=False, port=None):
+        connection = http.client.HTTPConnection("127.0.0.1", port or self.port, timeout=60)
         connection.request(method, path, body, headers(session, master))
         answer = connection.getresponse()
         content = answer.read()
@@ -215,19 +215,36 @@ class Hermes:
             stop(f"psql: {done.stderr.strip()}")
         return done.stdout.splitlines()
 
-    def statements(self, action):
-        """What `action` has Hermes say to PostgreSQL, by PostgreSQL's log."""
-        log = self.folder / "data/postgres.log"
-        self.sql("ALTER SYSTEM SET log_statement = 'all'", "SELECT pg_reload_conf()")
-        time.sleep(0.5)
-        size = log.stat().st_size
-        action()
-        time.sleep(0.3)
-        with open(log, encoding="utf-8", errors="replace") as file:
-            file.seek(size)
-            text = file.read()
-        self.sql("ALTER SYSTEM RESET log_statement", "SELECT pg_reload_conf()")
-        return re.findall(r"LOG:  (?:execute \S+|statement): (.*)", text)
+    def statements(self, first, request, session):
+        """What Hermes says to PostgreSQL for a request, by PostgreSQL's log; `first` is asked before, to warm it up.
+
+        A second server is asked: the first one's connections forbid statements in the log of a private cluster, by an
+        option of their own (`log_min_messages`) that no other session can take back.
+        """
+        port = free_port()
+        program = self.run(self.folder / "logged", port, {"DATABASE_URL": self.database}, ["--workers", "1"])
+        try:
+            program.wait_ready(port, "/parse/health")
+            self.sql("ALTER SYSTEM SET log_statement = 'all'", "SELECT pg_reload_conf()")
+            time.sleep(0.5)
+            self.request(*first, session, port=port)
+            log = self.folder / "data/postgres.log"
+            size = log.stat().st_size
+            self.request(*request, session, port=port)
+            time.sleep(0.3)
+            with open(log, encoding="utf-8", errors="replace") as file:
+                file.seek(size)
+                text = file.read()
+        finally:
+            self.sql("ALTER SYSTEM RESET log_statement", "SELECT pg_reload_conf()")
+            program.end()
+        # The further lines of a statement begin with a tab.
+        found = re.findall(r"LOG:  (?:execute [^:]+|statement): (.*(?:\n\t.*)*)", text)
+        # What servers ask ten times a second, to hear of each other's changes.
+        found = [statement for statement in found if statement != "SELECT pg_listening_channels()"]
+        if not found:
+            stop(f"PostgreSQL's log shows no statement of {request[0]} {request[1]}")
+        return [" ".join(statement.split()) for statement in found]
 
 
 def headers(session=None, master=False):
