@@ -169,8 +169,8 @@ final class IsolateThread {
         guard isolate.add(key, rateLimits) else { return }
         let waiting = early.filter { $0.key == key }
         early.removeAll { $0.key == key }
-        // Not within the turn that registers it.
-        for call in waiting { loop.schedule(after: 0) { [unowned self] in start(call) } }
+        // Not within the turn that registers it. That turn may also be the isolate's last: then this object is gone.
+        for call in waiting { loop.schedule(after: 0) { [weak self] in self?.start(call) } }
         if isLoaded { isolate.changed() }
     }
 

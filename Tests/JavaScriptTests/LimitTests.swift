@@ -73,6 +73,32 @@ import Wire
         }
     }
 
+    @Test func aTurnThatRegistersAndOutgrowsItsMemoryEndsTheCallsThatWaitForIt() async throws {
+        let script = try Script(
+            """
+            let todo;
+            setTimeout(() => {
+              Parse.Cloud.define('tarde', () => 1);
+              todo = Array.from({ length: 1e6 }, (_, i) => ({ numero: i, texto: 'x' + i }));
+            }, 300);
+            """)
+        var options = JavaScriptOptions()
+        options.memoryLimit = 32 << 20
+        options.turnLimit = 20_000_000_000
+        options.callLimit = 60_000_000_000
+        let (registered, registration) = AsyncStream.makeStream(of: Void.self)
+        let code = try await script.load(options) { code in
+            if code.code.functions["tarde"] != nil { registration.finish() }
+        }
+        for await _ in registered {}
+        // It is known from the first isolate. The second one registers it in its last turn, too.
+        for _ in 0..<3 {
+            let error = await fault { try await code.call("tarde") }
+            #expect(error?.code == 141)
+            #expect(error?.message.contains("32 MB") == true, "\(error?.message ?? "")")
+        }
+    }
+
     @Test func anIsolateThatNoLongerAnswersIsRenewed() async throws {
         let script = try Script(
             """
