@@ -27,6 +27,7 @@ struct class_definition {
 enum { no_typed_array = 10, uint8_array = 3 };
 
 #define FUNCTIONS(X) \
+    X(jsc_options_set_boolean, int, (const char *option, int value)) \
     X(JSContextGroupCreate, hermes_js_group, (void)) \
     X(JSContextGroupRelease, void, (hermes_js_group)) \
     X(JSContextGroupSetExecutionTimeLimit, void, (hermes_js_group, double, hermes_js_should_end, void *)) \
@@ -100,8 +101,6 @@ static hermes_js_value call_host(
 static void free_host(hermes_js_value object) { free(js.JSObjectGetPrivate(object)); }
 
 static void load(void) {
-    // The watchdog would otherwise interrupt compiled code with signals; a check at each loop costs next to nothing.
-    setenv("JSC_usePollingTraps", "1", 0);
     void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
     if (!library) {
         snprintf(problem, sizeof problem,
@@ -117,6 +116,9 @@ static void load(void) {
     }
     FUNCTIONS(FIND)
 #undef FIND
+    // The watchdog would otherwise interrupt compiled code with signals; a check at each loop costs next to nothing.
+    // Told before the first context. Not by setenv: other threads run by now, and libpq and libcurl call getenv on them.
+    if (!getenv("JSC_usePollingTraps")) js.jsc_options_set_boolean("usePollingTraps", 1);
     struct class_definition definition = {.name = "HostFunction", .finalize = free_host, .call = call_host};
     host_function = js.JSClassCreate(&definition);
 }
