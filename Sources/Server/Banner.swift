@@ -51,11 +51,13 @@ public enum Banner {
         let headers = [
             ("X-Parse-Application-Id", options.appId), clientKey ?? ("", nil), ("Content-Type", "application/json"),
         ].compactMap { name, value in value.map { "-H \(quotedForShell("\(name): \($0)"))" } }
+        // The forum's members have addresses.
+        let address = options.app == .forum ? #", "email": "lucia@example.com""# : ""
         let curl = """
             Sign somebody up:
 
               curl \(headers.joined(separator: " ")) \\
-                -d '{"username": "lucia", "password": "ruta-2015"}' \(quotedForShell(url + "/users"))
+                -d '{"username": "lucia", "password": "ruta-2015"\(address)}' \(quotedForShell(url + "/users"))
 
 
             """

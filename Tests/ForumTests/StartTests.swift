@@ -32,8 +32,8 @@ import Testing
         withExtendedLifetime(database) {}
     }
 
-    /// What `scripts/serve` prints last leads to a page where a person can sign up.
-    @Test func theBannersLastLineLeadsToAPageToSignUp() async throws {
+    /// What `scripts/serve` prints last leads to a page where a person can sign up; its first call signs somebody up.
+    @Test func theBannersAddressAndCallSignPeopleUp() async throws {
         let folder = HermesProcess.makeFolder("forum-banner")
         defer { removeFolder(folder) }
         let test = try await TestDatabase.make()
@@ -47,6 +47,9 @@ import Testing
             #expect(first.status == 200 && first.text.contains("href=\"/registro\""))
             let form = try await send("GET", server, "/registro", [], loop)
             #expect(form.status == 200 && form.text.contains("name=\"clave\""))
+            let body = try #require(server.printed.split(separator: "-d '").dropFirst().first?.prefix { $0 != "'" })
+            let made = try await send("POST", server, "/parse/users", Array(body.utf8), loop)
+            #expect(made.status == 201 && made.json["sessionToken"] != nil, "\(body): \(made.text)")
             server.child.signal(SIGTERM)
             _ = try await server.exit(within: 60)
         }
