@@ -120,10 +120,13 @@ def show(hermes, scenario, clients, seconds):
     request = scenario.requests[len(scenario.requests) // 2]
     sent = hermes.statements(scenario.requests[0], request, scenario.session)
     wrk(hermes.port, scenario.file, clients, 2)
+    # Before each measurement: passwords of clients that are gone may still be hashed, and no more are taken meanwhile.
+    hermes.program.settle()
     say(f"{scenario.title}: {clients} clients")
     costs = Costs(cpu=hermes.program.cpu_seconds, postgres=hermes.postgres_cpu_seconds)
     bare = costs.of(lambda: wrk(hermes.port, scenario.file, clients, seconds))
     files = {}
+    hermes.program.settle()
     for name, processes in (("Hermes", [hermes.program.process.pid]), ("PostgreSQL", hermes.postgres_processes())):
         say(f"{scenario.title}: {clients} clients, {name} under perf")
         files[name] = hermes.folder / f"{name}.perf"
@@ -132,6 +135,7 @@ def show(hermes, scenario, clients, seconds):
         _, said = perf.communicate()
         if perf.returncode:
             stop(f"perf: {said.decode()}")
+        hermes.program.settle()
     print(f"{scenario.title}, {clients} clients, without perf: {bare['rate']:,.0f}/s, Hermes {bare['cpu']:.1f} µs, "
           f"PostgreSQL {bare['postgres']:.1f} µs a request, p50 {bare['p50']:.2f} ms, p99 {bare['p99']:.2f} ms")
     print("\nPostgreSQL is asked:")
