@@ -15,6 +15,7 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
+import forum  # noqa: E402
 import growth  # noqa: E402
 import hooks  # noqa: E402
 import notices  # noqa: E402
@@ -207,20 +208,20 @@ def standard(options, used):
 def arguments():
     parser = argparse.ArgumentParser(prog="scripts/bench", description=__doc__.split("\n")[0])
     parser.add_argument("--quick", action="store_true", help="64 clients only, shorter rounds: two or three minutes")
-    parser.add_argument("--large", action="store_true", help="compare 10,000,000 comments with 100,000 instead")
+    parser.add_argument("--large", action="store_true", help="compare 10,000,000 comments with 100,000, and measure the forum itself, instead")
     parser.add_argument("--hooks", action="store_true", help="measure what cloud code costs instead")
     parser.add_argument("--storm", action="store_true", help="measure gets beside 200 clients that log in instead")
     parser.add_argument("--notices", action="store_true", help="measure how many members are told of a topic instead")
     parser.add_argument("--profile", metavar="NAMES", help="run scenarios under perf: where their time goes, by room")
     parser.add_argument("--check", action="store_true", help="exit with status 1 where a target is missed")
     parser.add_argument("--json", metavar="FILE", help="write all figures there, those of each round included")
-    parser.add_argument("--only", help="scenarios: get,find,comments,create,update,login,same get,same find")
+    parser.add_argument("--only", help="scenarios: get,find,comments,create,update,login,same get,same find; with --large forum")
     parser.add_argument("--clients", help="how many clients: 1,8,64; with --large 8")
     parser.add_argument("--rounds", type=int)
     parser.add_argument("--seconds", type=int, help="for each measurement")
     parser.add_argument("--comments", type=int, default=10_000_000, help="of the large forum")
     parser.add_argument("--members", type=int, default=100_000, help="of the forum of --notices")
-    parser.add_argument("--keep", metavar="DIR", help="with --large: leave the two databases there, and use them if there")
+    parser.add_argument("--keep", metavar="DIR", help="with --large: leave the databases there, and use them if there")
     parser.add_argument("--program", default=PROGRAM, help="another build of Hermes")
     parser.add_argument("--no-docs", action="store_true", help="leave docs/ as it is")
     options = parser.parse_args()
@@ -242,30 +243,32 @@ def main():
     used = busy(3)
     if used > 0.1:
         say(f"other programs use {used:.0%} of the processors: these figures will say little")
-    for asked, part in ((options.hooks, hooks), (options.storm, storm), (options.notices, notices)):
-        if not asked:
+    results, found = {}, []
+    # What is asked, whether it has targets, and what of docs/benchmarks.md it writes.
+    for part, is_asked, has_targets, place in (
+            (hooks, options.hooks, False, None), (storm, options.storm, True, None),
+            (notices, options.notices, True, "notices"),
+            (growth, options.large and options.only != ["forum"], True, "growth"),
+            (forum, options.large and (not options.only or "forum" in options.only), True, "forum")):
+        if not is_asked:
             continue
         result = part.run(options, versions, used)
         print(part.table(result))
-        if options.json:
-            Path(options.json).write_text(json.dumps(result, indent=1) + "\n")
-        if part is notices and not options.no_docs:
-            report.replace(ROOT / "docs/benchmarks.md", "notices", notices.markdown(result))
-        if options.check and part is not hooks and (found := part.missed(result)):
-            sys.exit("\n".join(f"bench: {line}" for line in found))
-        return
-    if options.large:
-        result = growth.run(options, versions, used)
-        table, missed, write = report.large_table, report.large_missed, report.write_large
-    else:
-        result = standard(options, used)
-        table, missed, write = report.table, report.missed, report.write
-    print(table(result))
+        results[place] = result
+        is_whole = not options.only or part is forum
+        if place and is_whole and not options.no_docs:
+            report.replace(ROOT / "docs/benchmarks.md", place, part.markdown(result))
+        found += part.missed(result) if has_targets else []
+    if not results:
+        results[None] = result = standard(options, used)
+        print(report.table(result))
+        if not (options.no_docs or options.only):
+            report.write(result, ROOT / "docs")
+        found = report.missed(result)
     if options.json:
-        Path(options.json).write_text(json.dumps(result, indent=1) + "\n")
-    if not (options.no_docs or options.only):
-        write(result, ROOT / "docs")
-    if options.check and (found := missed(result)):
+        kept = results if len(results) > 1 else next(iter(results.values()))
+        Path(options.json).write_text(json.dumps(kept, indent=1) + "\n")
+    if options.check and found:
         sys.exit("\n".join(f"bench: {line}" for line in found))
 
 

@@ -3,6 +3,7 @@ import json
 import statistics
 from pathlib import Path
 
+import report
 import scenarios
 from load import Costs, wrk
 from server import API, Hermes, say
@@ -10,6 +11,7 @@ from server import API, Hermes, say
 SMALL = 100_000
 A_TOPIC = 500  # comments, in both forums: what one request touches is the same
 MEMBERS = 200
+GROWTH = 1.5
 
 
 def open_forum(name, comments, options):
@@ -24,11 +26,9 @@ def open_forum(name, comments, options):
             hermes.sql("SET statement_timeout = 0", "VACUUM (FREEZE, ANALYZE)", "CHECKPOINT")
             done.write_text("")
             hermes.restart()
-        # As after a day's work: what rounds of some seconds touch for the first time comes from the disk's cache, and
-        # page 20 of a topic lies on 400 pages of it.
         say(f"{name}: reading it into PostgreSQL's cache")
-        hermes.sql("SET statement_timeout = 0", "CREATE EXTENSION IF NOT EXISTS pg_prewarm",
-                   "SELECT sum(pg_prewarm(oid)) FROM pg_class WHERE relkind IN ('r', 'i') AND relnamespace = 'public'::regnamespace")
+        # Page 20 of a topic lies on 400 pages of it.
+        hermes.prewarm()
         name = hermes.sql("""SELECT "username" FROM "_User" WHERE "username" LIKE '%.0'""")[0]
         body = json.dumps({"username": name, "password": "viaje-0"})
         session = hermes.request("POST", f"{API}/login", body)["sessionToken"]
@@ -77,3 +77,35 @@ def medians(key, title, clients, measured):
     return {"key": key, "title": title, "clients": clients,
             **{name: {figure: of(name, figure) for figure in ("rate", "p50", "p99", "cpu", "postgres")} for name in measured[0]},
             "ratio": statistics.median(m["small"]["rate"] / m["large"]["rate"] for m in measured)}
+
+
+def cells(row):
+    result = [row["title"], str(row["clients"])]
+    for name in ("small", "large"):
+        figures = row[name]
+        result += [report.number(figures["rate"]), report.time(figures["p50"]), report.time(figures["p99"]),
+                   report.micro(figures, "postgres")]
+    return result + [f"{row['ratio']:.2f}"]
+
+
+def head(result):
+    names = [f"{result['small']:,}", f"{result['comments']:,}"]
+    return ["request", "clients"] + [f"{name}: {figure}" for name in names
+                                     for figure in ("/s", "p50, ms", "p99, ms", "PostgreSQL, µs")] + ["ratio"]
+
+
+def table(result):
+    short = ["request", "clients"] + ["small/s", "p50 ms", "p99 ms", "PG µs", "large/s", "p50 ms", "p99 ms", "PG µs", "ratio"]
+    return "\n".join(report.text_table([short] + [cells(row) for row in result["rows"]]))
+
+
+def missed(result):
+    return [f"{row['title']}: takes {row['ratio']:.2f} times as long with {result['comments']:,} comments, not {GROWTH} at most"
+            for row in result["rows"] if row["ratio"] > GROWTH]
+
+
+def markdown(result):
+    sizes = [report.size(count) for count in result["sizes"].values()]
+    return "\n\n".join([
+        f"{report.circumstances(result)} The databases take {sizes[0]} and {sizes[1]}.",
+        report.markdown_table([head(result)] + [cells(row) for row in result["rows"]])])

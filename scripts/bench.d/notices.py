@@ -4,8 +4,9 @@ import json
 import statistics
 import time
 
+import members
 import report
-from server import API, Hermes, say, stop
+from server import API, Hermes, say
 
 AUTHORS = 10
 # Of a forum at rest, and of one that is busy with the notices of the topics before.
@@ -21,30 +22,12 @@ class Forum:
         self.opened = 0
 
     def sign_up(self):
-        """The authors: members who have been here for a day, so that the limits of new ones are not theirs."""
-        self.sessions = []
-        for number in range(AUTHORS):
-            made = self.hermes.request("POST", f"{API}/functions/registrar", json.dumps({
-                "usuario": f"autor{number}", "contraseña": "viaje-2026", "correo": f"autor{number}@example.com",
-                "nombre": "Ana", "movil": "600100200", "ciudad": "Soria"}))
-            self.sessions.append(made["result"]["sessionToken"])
-        self.hermes.sql("""UPDATE "_User" SET "createdAt" = now() - interval '2 days'""")
-        self.hermes.request("POST", f"{API}/jobs/ascender", "{}", master=True)
-        self.wait()
+        self.sessions = members.sign_up(self.hermes, AUTHORS)
 
-    def fill(self, members):
-        """So many members in all, past all rules."""
-        self.hermes.sql(
-            f"""INSERT INTO "_User" ("objectId", "createdAt", "updatedAt", "_rperm", "_wperm", "username", "email", "clave")
-                SELECT 'u' || lpad(n::text, 9, '0'), now(), now(), ARRAY['*'], ARRAY['u' || lpad(n::text, 9, '0')],
-                    'socio' || n, 'socio' || n || '@example.com', 'socio' || n
-                FROM generate_series(1, {members - AUTHORS}) AS n""",
-            f"""INSERT INTO "Persona" ("objectId", "createdAt", "updatedAt", "usuario", "avisos", "localizable", "Nombre",
-                    "ciudad", "Correo", "Movil", "idioma")
-                SELECT 'p' || md5(n::text), now(), now(), 'u' || lpad(n::text, 9, '0'), {WILLING}, true, 'Luz', 'Jaca',
-                    'socio' || n || '@example.com', '600' || lpad(n::text, 6, '0'), 'es'
-                FROM generate_series(1, {members - AUTHORS}) AS n""",
-            "VACUUM ANALYZE", "CHECKPOINT")
+    def fill(self, count):
+        """So many members in all."""
+        members.add(self.hermes, count - AUTHORS, WILLING)
+        self.hermes.sql("VACUUM ANALYZE", "CHECKPOINT")
 
     def open(self):
         """Opens a topic; its id, and the milliseconds until the answer."""
@@ -54,15 +37,6 @@ class Forum:
         made = self.hermes.request(
             "POST", f"{API}/functions/abrirTema", body, self.sessions[self.opened % AUTHORS])
         return made["result"]["tema"], (time.perf_counter() - began) * 1000
-
-    def wait(self, patience=600):
-        """Until no job is left to do."""
-        until = time.monotonic() + patience
-        while int(self.hermes.sql(
-                """SELECT count(*) FROM "_Job" WHERE "kind" = 'parse' AND "state" IN ('waiting', 'running')""")[0]):
-            if time.monotonic() > until:
-                stop(f"the notices are not finished after {patience} s")
-            time.sleep(0.05)
 
     def seconds(self, topic):
         """How long after the topic the last of its notices came."""
@@ -86,7 +60,7 @@ class Forum:
         for _ in range(AT_REST):
             topic, took = self.open()
             rest.append(took)
-            self.wait()
+            members.wait(self.hermes)
             told.append(self.seconds(topic))
         faults += self.faults(topic)
         topics = []
@@ -95,7 +69,7 @@ class Forum:
             busy.append(took)
             topics.append(topic)
             time.sleep(0.2)
-        self.wait()
+        members.wait(self.hermes)
         for topic in topics:
             faults += self.faults(topic)
         return {"rest": rest, "busy": busy, "told": told, "told busy": max(map(self.seconds, topics)), "faults": faults}
@@ -110,7 +84,7 @@ class Forum:
         self.hermes.program.process.wait()
         self.hermes.start()
         between = int(self.hermes.sql(count)[0])
-        self.wait()
+        members.wait(self.hermes)
         return {"before": before, "between": between, "after": int(self.hermes.sql(count)[0]),
                 "seconds": self.seconds(topic), "faults": self.faults(topic)}
 
@@ -120,11 +94,11 @@ def run(options, versions, used):
     try:
         forum.sign_up()
         rows = []
-        for members in (AUTHORS, options.members):
-            if members > AUTHORS:
-                forum.fill(members)
-            say(f"{members:,} members")
-            rows.append({"members": members, **forum.measure()})
+        for count in (AUTHORS, options.members):
+            if count > AUTHORS:
+                forum.fill(count)
+            say(f"{count:,} members")
+            rows.append({"members": count, **forum.measure()})
         say("killed in the middle")
         return {**versions(forum.hermes, options, used), "rows": rows, "kill": forum.kill()}
     finally:

@@ -2,7 +2,7 @@
 
 import chart
 
-P99_OF_GET, MEMORY_REST, MEMORY_LOAD, START, GROWTH = 6, 40, 100, 100, 1.5
+P99_OF_GET, MEMORY_REST, MEMORY_LOAD, START = 6, 40, 100, 100
 
 
 def number(value):
@@ -15,6 +15,10 @@ def time(value):
 
 def micro(row, name):
     return f"{row[name]:,.0f}" if row.get(name, 0) >= 20 else f"{row[name]:.1f}" if name in row else ""
+
+
+def size(count):
+    return f"{count / 2**30:.1f} GB" if count >= 2**30 else f"{count / 2**20:.0f} MB"
 
 
 HEAD = ["request", "clients", "best SQL or bcrypt, /s", "Hermes, /s", "ratio", "target", "p50, ms", "p99, ms",
@@ -93,39 +97,6 @@ def markdown(result):
         *trials(result), markdown_table(figures)])
 
 
-# The comparison of a small and a large forum
-
-def large_cells(row):
-    result = [row["title"], str(row["clients"])]
-    for name in ("small", "large"):
-        figures = row[name]
-        result += [number(figures["rate"]), time(figures["p50"]), time(figures["p99"]), micro(figures, "postgres")]
-    return result + [f"{row['ratio']:.2f}"]
-
-
-def large_head(result):
-    names = [f"{result['small']:,}", f"{result['comments']:,}"]
-    return ["request", "clients"] + [f"{name}: {figure}" for name in names
-                                     for figure in ("/s", "p50, ms", "p99, ms", "PostgreSQL, µs")] + ["ratio"]
-
-
-def large_table(result):
-    head = ["request", "clients"] + ["small/s", "p50 ms", "p99 ms", "PG µs", "large/s", "p50 ms", "p99 ms", "PG µs", "ratio"]
-    return "\n".join(text_table([head] + [large_cells(row) for row in result["rows"]]))
-
-
-def large_missed(result):
-    return [f"{row['title']}: takes {row['ratio']:.2f} times as long with {result['comments']:,} comments, not {GROWTH} at most"
-            for row in result["rows"] if row["ratio"] > GROWTH]
-
-
-def large_markdown(result):
-    sizes = [f"{size / 2**30:.1f} GB" if size >= 2**30 else f"{size / 2**20:.0f} MB" for size in result["sizes"].values()]
-    return "\n\n".join([
-        f"{circumstances(result)} The databases take {sizes[0]} and {sizes[1]}.",
-        markdown_table([large_head(result)] + [large_cells(row) for row in result["rows"]])])
-
-
 # The page
 
 def replace(page, name, text):
@@ -139,7 +110,3 @@ def replace(page, name, text):
 def write(result, folder):
     replace(folder / "benchmarks.md", "rounds", markdown(result))
     (folder / "benchmarks.svg").write_text(chart.draw(result))
-
-
-def write_large(result, folder):
-    replace(folder / "benchmarks.md", "growth", large_markdown(result))
