@@ -52,23 +52,33 @@ enum LogLine {
 
     private static func quoted(_ text: String, _ line: inout [UInt8]) {
         line.append(UInt8(ascii: "\""))
-        for byte in text.utf8 {
-            if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") { line.append(UInt8(ascii: "\\")) }
-            append(byte, &line)
-        }
+        append(text, to: &line) { isControl($0) || $0 == UInt8(ascii: "\"") || $0 == UInt8(ascii: "\\") }
         line.append(UInt8(ascii: "\""))
     }
 
-    private static func escaped(_ text: String, _ line: inout [UInt8]) {
-        for byte in text.utf8 { append(byte, &line) }
+    private static func escaped(_ text: String, _ line: inout [UInt8]) { append(text, to: &line, escaping: isControl) }
+
+    private static func isControl(_ byte: UInt8) -> Bool { byte < 0x20 || byte == 0x7f }
+
+    /// What needs no escape goes over in one piece.
+    private static func append(_ text: String, to line: inout [UInt8], escaping isSpecial: (UInt8) -> Bool) {
+        var text = text
+        text.withUTF8 { bytes in
+            var rest = bytes[...]
+            while let place = rest.firstIndex(where: isSpecial) {
+                line.append(contentsOf: rest[..<place])
+                append(escaped: rest[place], to: &line)
+                rest = rest[(place + 1)...]
+            }
+            line.append(contentsOf: rest)
+        }
     }
 
-    private static func append(_ byte: UInt8, _ line: inout [UInt8]) {
-        guard byte < 0x20 || byte == 0x7f else {
-            line.append(byte)
-            return
-        }
+    private static func append(escaped byte: UInt8, to line: inout [UInt8]) {
         switch byte {
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"):
+            line.append(UInt8(ascii: "\\"))
+            line.append(byte)
         case 0x0a: line.append(contentsOf: "\\n".utf8)
         case 0x0d: line.append(contentsOf: "\\r".utf8)
         case 0x09: line.append(contentsOf: "\\t".utf8)

@@ -61,11 +61,16 @@ final class LogRing: Sendable {
     /// Takes whole lines, each with its end.
     func append(_ text: [UInt8]) {
         state.withLock { state in
-            for bytes in text.split(separator: UInt8(ascii: "\n")) {
-                let line = Log.Line(number: state.next, bytes: Array(bytes))
-                state.next += 1
-                state.lines.append(line)
-                if LogRing.isSerious(line.bytes) { state.serious.append(line) }
+            text.withUnsafeBufferPointer { bytes in
+                var start = 0
+                while let end = bytes[start...].firstIndex(of: UInt8(ascii: "\n")) {
+                    let line = Log.Line(number: state.next, bytes: Array(bytes[start..<end]))
+                    start = end + 1
+                    guard !line.bytes.isEmpty else { continue }
+                    state.next += 1
+                    state.lines.append(line)
+                    if LogRing.isSerious(line.bytes) { state.serious.append(line) }
+                }
             }
         }
     }

@@ -13,7 +13,7 @@ public struct Address: Sendable, Hashable, CustomStringConvertible {
 
     /// Reads `10.1.2.3`, `2001:db8::7`, `::ffff:10.1.2.3` or `fe80::1%eth0`; nil for anything else.
     public init?(_ text: some StringProtocol) {
-        let text = String(text.prefix { $0 != "%" })
+        let text = String(decoding: text.utf8.prefix { $0 != UInt8(ascii: "%") }, as: UTF8.self)
         var four = in_addr()
         if inet_pton(AF_INET, text, &four) == 1 {
             self.init(isIPv4: true, bits: UInt128(UInt32(bigEndian: four.s_addr)))

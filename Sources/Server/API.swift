@@ -95,7 +95,7 @@ final class API {
         let asSent = routes.match(method, path)
         var body = try RequestBody.members(http, as: asSent?.route.body ?? .object)
         var caller = try identification.identify(http, method: &method, body: &body)
-        caller.address = Address(client)
+        caller.client = client
         try checkAllowed(path, caller)
         let match = method == http.method ? asSent : routes.match(method, path)
         let ignoresSession = match?.route.ignoresSession == true

@@ -162,7 +162,9 @@ final class CloudDispatch {
         let task =
             handler.handsOver
             ? loop.spawnImmediately { await outcome.run { try await handler.run(call) } }
-            : Task.detached(executorPreference: CodeThreads.shared) { await outcome.run { try await handler.run(call) } }
+            : Task.detached(executorPreference: CodeThreads.shared) {
+                await outcome.run { try await handler.run(call) }
+            }
         let timer = loop.schedule(after: UInt64(limit * 1e9)) {
             outcome.waiter.resume(throwing: TimeIsUp())
         }

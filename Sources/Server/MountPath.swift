@@ -1,8 +1,8 @@
 /// The path under which the API is served.
 struct MountPath {
-    private let segments: [Substring.UTF8View]
+    private let segments: [[UInt8]]
 
-    init(_ path: String) { segments = MountPath.parts(path) }
+    init(_ path: String) { segments = path.utf8.split(separator: UInt8(ascii: "/")).map(Array.init) }
 
     /// The same for the path of a part of a batch, in which `.` and `..` are resolved first, as every client does with
     /// the paths of requests (RFC 3986, 5.2.4).
@@ -16,19 +16,29 @@ struct MountPath {
 
     /// The segments of `path` behind the mount path, decoded; nil when it lies elsewhere. Empty segments do not count.
     func split(_ path: String) -> [String]? {
-        let parts = MountPath.parts(path)
-        guard parts.starts(with: segments, by: { $0.elementsEqual($1) }) else { return nil }
-        var rest: [String] = []
-        for part in parts.dropFirst(segments.count) {
-            guard part.contains(UInt8(ascii: "%")) else {
-                rest.append(String(Substring(part)))
-                continue
+        // Asked for twice for each request, so without what `split` of the standard library allocates.
+        var path = path
+        return path.withUTF8 { bytes in
+            var rest: [String] = []
+            rest.reserveCapacity(4)
+            var (depth, end) = (0, 0)
+            while let start = bytes[end...].firstIndex(where: { $0 != UInt8(ascii: "/") }) {
+                end = bytes[start...].firstIndex(of: UInt8(ascii: "/")) ?? bytes.count
+                let part = UnsafeBufferPointer(rebasing: bytes[start..<end])
+                if depth < segments.count {
+                    guard segments[depth].elementsEqual(part) else { return nil }
+                    depth += 1
+                    continue
+                }
+                let text = String(decoding: part, as: UTF8.self)
+                guard part.contains(UInt8(ascii: "%")) else {
+                    rest.append(text)
+                    continue
+                }
+                guard let decoded = String(percentDecoding: Substring(text)) else { return nil }
+                rest.append(decoded)
             }
-            guard let decoded = String(percentDecoding: Substring(part)) else { return nil }
-            rest.append(decoded)
+            return depth == segments.count ? rest : nil
         }
-        return rest
     }
-
-    private static func parts(_ path: String) -> [Substring.UTF8View] { path.utf8.split(separator: UInt8(ascii: "/")) }
 }

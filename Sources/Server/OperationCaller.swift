@@ -57,7 +57,9 @@ final class OperationCaller: CloudCaller, @unchecked Sendable {
         var endsByItself = false
         defer { caller.end(byItself: endsByItself) }
         let outcome = CloudOutcome<Result>()
-        let task = Task.detached(executorPreference: CodeThreads.shared) { await outcome.run { try await body(caller) } }
+        let task = Task.detached(executorPreference: CodeThreads.shared) {
+            await outcome.run { try await body(caller) }
+        }
         do { try await outcome.waiter.wait() } catch {
             task.cancel()
             throw error

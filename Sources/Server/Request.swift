@@ -32,5 +32,8 @@ struct Caller {
     var context = JSONObject()
     /// `X-Parse-Request-Id`.
     var requestId: String?
-    var address: Address?
+    /// Where the request comes from: the peer, or whom a proxy that is believed names.
+    var client = ""
+    /// The same as a number, worked out where a limit asks for it.
+    var address: Address? { Address(client) }
 }

@@ -29,5 +29,8 @@ struct FieldSelection {
         }
     }
 
+    /// Whether it leaves nothing of the class itself out.
+    var isEverything: Bool { keys == nil && excluded.isEmpty }
+
     func shows(_ field: String) -> Bool { (keys?.contains(field) ?? true) && !excluded.contains(field) }
 }

@@ -11,7 +11,7 @@ struct ReadSQL {
 
     struct Plan {
         let statement: Statement
-        let parameters: [Parameter]
+        private(set) var parameters: [Parameter]
         let columns: [ResultSet.Column]
         let relations: [(label: [UInt8], target: String)]
         /// What tells where the next page begins; nil where nobody asks.
@@ -25,6 +25,13 @@ struct ReadSQL {
             self.columns = columns
             self.relations = relations
             self.cursor = cursor
+        }
+
+        /// The same statement with other values.
+        func with(_ parameters: [Parameter]) -> Plan {
+            var plan = self
+            plan.parameters = parameters
+            return plan
         }
     }
 

@@ -212,8 +212,9 @@ extension Store {
         }
         let rows = try access.decide(.get, on: table)
         let selection = try selection(query, table)
-        let plan = ReadSQL(schema: schema, access: access, options: options).get(
-            table, ids: [objectId], selection: selection.fields, rows: rows)
+        let plan = getPlans.plan(
+            ReadSQL(schema: schema, access: access, options: options), table, objectId, selection: selection.fields,
+            rows: rows)
         let set = try await run(plan, className: table.name, operation)
         guard set.count > 0 else { throw ParseError.objectNotFound }
         try await Inclusion(schema: schema, access: access, options: options)

@@ -160,7 +160,9 @@ import Testing
             async let slow = withThrowingTaskGroup(of: Int.self) { group in
                 // More than the machine has processors, and so than Swift's own pool has threads.
                 for number in 0..<(2 * sysconf(Int32(_SC_NPROCESSORS_ONLN))) {
-                    group.addTask { try await client.asMaster.post("classes/Lentos", ["n": .number(Double(number))]).status }
+                    group.addTask {
+                        try await client.asMaster.post("classes/Lentos", ["n": .number(Double(number))]).status
+                    }
                 }
                 return try await group.reduce(into: []) { $0.append($1) }
             }
