@@ -40,15 +40,15 @@ public final class CodeThreads: TaskExecutor, @unchecked Sendable {
                 ranDry = true
                 return nil
             }
-            defer {
-                head += 1
-                taken += 1
-                if isEmpty {
-                    jobs.removeAll(keepingCapacity: true)
-                    head = 0
-                }
+            let job = jobs[head]
+            head += 1
+            taken += 1
+            // Also where there is always more to do.
+            if isEmpty || head == 4096 {
+                jobs.removeFirst(head)
+                head = 0
             }
-            return jobs[head]
+            return job
         }
 
         /// Brings another thread to work; says how.
@@ -69,7 +69,8 @@ public final class CodeThreads: TaskExecutor, @unchecked Sendable {
     private let watch = Semaphore()
 
     private init() {
-        Thread.start("code-watch") { [unowned self] in watchForEver() }
+        let started = Thread.start("code-watch") { [unowned self] in watchForEver() }
+        precondition(started, "a thread could not be started")
     }
 
     // MARK: TaskExecutor
@@ -94,7 +95,9 @@ public final class CodeThreads: TaskExecutor, @unchecked Sendable {
     private func add(_ addition: Addition?) {
         switch addition {
         case .wake: idle.signal()
-        case .start: Thread.start("code") { [unowned self] in work() }
+        case .start:
+            // Where the system has none left, those that are there go on, and the watch tries again.
+            if !Thread.start("code", { [unowned self] in work() }) { state.withLock { $0.threads -= 1 } }
         case nil: break
         }
     }

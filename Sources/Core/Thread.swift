@@ -4,15 +4,17 @@ import Glibc
 /// Starts threads.
 enum Thread {
     /// Runs `body` on a thread of its own, that ends when `body` returns.
+    ///
     /// - Parameter name: as `top -H` shows it; its first 15 bytes are kept.
-    static func start(_ name: String, _ body: @escaping @Sendable () -> Void) {
+    /// - Returns: whether the system has given it one.
+    static func start(_ name: String, _ body: @escaping @Sendable () -> Void) -> Bool {
         var thread = pthread_t()
         var attributes = pthread_attr_t()
         pthread_attr_init(&attributes)
         // Recursive work (parsing, planning) is bounded by limits, so the usual 8 MiB are plenty.
         pthread_attr_setstacksize(&attributes, 8 << 20)
         pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
-        let argument = Unmanaged.passRetained(Start(name: String(name.prefix(15)), body: body)).toOpaque()
+        let start = Unmanaged.passRetained(Start(name: String(name.prefix(15)), body: body))
         let result = pthread_create(
             &thread, &attributes,
             { argument in
@@ -21,9 +23,10 @@ enum Thread {
                 hermes_name_this_thread(start.name)
                 start.body()
                 return nil
-            }, argument)
-        precondition(result == 0, "a thread could not be started: \(String(cString: strerror(result)))")
+            }, start.toOpaque())
         pthread_attr_destroy(&attributes)
+        if result != 0 { start.release() }
+        return result == 0
     }
 
     private final class Start: Sendable {

@@ -41,12 +41,13 @@ public actor Worker {
         _ = openSSLStays
         let bound = Semaphore()
         // The thread keeps the worker alive until its loop has stopped.
-        Thread.start(name) {
+        let started = Thread.start(name) {
             worker.executor.bindToCurrentThread()
             bound.signal()
             worker.assumeIsolated { worker in worker.loop.run(worker) }
             worker.executor.unbindFromCurrentThread()
         }
+        precondition(started, "a worker's thread could not be started")
         bound.wait()
     }
 }
