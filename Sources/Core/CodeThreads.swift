@@ -6,9 +6,7 @@ import Synchronization
 ///
 /// One thread does what is quickly done; a thread is added when something has waited for long, so that neither code
 /// that computes nor code that blocks keeps others from running. What a worker hands over in one turn is one wake-up.
-///
-/// - Safety: `@unchecked Sendable`, because an `UnownedJob` is not marked so; all state lies behind the mutex.
-public final class CodeThreads: TaskExecutor, @unchecked Sendable {
+public final class CodeThreads: TaskExecutor {
     /// The process's.
     public static let shared = CodeThreads()
 
@@ -136,6 +134,7 @@ public final class CodeThreads: TaskExecutor, @unchecked Sendable {
     private func watchWhileBusy() {
         var (taken, quiet) = (-1, 0)
         while true {
+            // On a thread that does nothing else. Nothing wakes it: what it looks for is that nothing happens.
             usleep(Self.interval)
             let (addition, isOver) = state.withLock { state -> (Addition?, Bool) in
                 defer {

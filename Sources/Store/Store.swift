@@ -17,6 +17,7 @@ public final class Store {
     public var hooks: Hooks
     /// Those of them that are the server's own: an application may ask that its own be left out.
     public var builtInHooks: Hooks
+    /// Of this store's own catalogue.
     let getPlans = GetPlans()
     /// Called on this node for what all nodes are told, once it stands: other nodes hear it from PostgreSQL.
     let onNotice: (_ channel: String, _ payload: String) -> Void

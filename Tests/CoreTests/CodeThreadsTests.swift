@@ -1,31 +1,21 @@
 import Core
 import Glibc
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct CodeThreadsTests {
-    /// Reads from it end when the other end is closed.
-    private func pipeEnds() -> (read: Int32, write: Int32) {
-        var ends: [Int32] = [0, 0]
-        #expect(pipe(&ends) == 0)
-        return (ends[0], ends[1])
-    }
-
     @Test func codeThatBlocksItsThreadKeepsNoOtherFromRunning() async {
-        let gate = pipeEnds()
+        let gate = Gate()
         // More than the machine has processors, and so than Swift's own pool has threads.
         let count = 4 * sysconf(Int32(_SC_NPROCESSORS_ONLN))
         let blocked = (0..<count).map { _ in
-            Task.detached(executorPreference: CodeThreads.shared) {
-                var byte: UInt8 = 0
-                return read(gate.read, &byte, 1)
-            }
+            Task.detached(executorPreference: CodeThreads.shared) { gate.pass() }
         }
         let other = Task.detached(executorPreference: CodeThreads.shared) { 7 }
         #expect(await other.value == 7)
-        close(gate.write)
-        for task in blocked { #expect(await task.value == 0) }
-        close(gate.read)
+        gate.open()
+        for task in blocked { await task.value }
     }
 
     @Test func allOfWhatAWorkerHandsOverInOneTurnRuns() async throws {

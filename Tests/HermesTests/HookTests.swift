@@ -1,6 +1,6 @@
 import Glibc
 import Hermes
-import Synchronization
+import TestSupport
 import Testing
 
 /// Hooks of every kind, over HTTP on a real server.
@@ -148,30 +148,28 @@ import Testing
         }
     }
 
-    @Test func hooksThatBlockTheirThreadsKeepNoOtherFromRunning() async throws {
-        let isOpen = Mutex(false)
+    @Test(.timeLimit(.minutes(2))) func hooksThatBlockTheirThreadsKeepNoOtherFromRunning() async throws {
+        let gate = Gate()
+        // More than the machine has processors, and so than Swift's own pool has threads.
+        let count = 4 * sysconf(Int32(_SC_NPROCESSORS_ONLN))
         let app = Hermes()
-        app.beforeSave("Lentos") { _ in
-            while !isOpen.withLock({ $0 }) { usleep(1000) }
-        }
+        app.beforeSave("Lentos", timeLimit: .seconds(120)) { _ in gate.pass() }
         app.beforeSave("Temas") { request in request.object["visto"] = true }
         try await withApp(app) { client in
             for name in ["Lentos", "Temas"] { _ = try await client.asMaster.post("schemas/\(name)", ["fields": [:]]) }
-            async let slow = withThrowingTaskGroup(of: Int.self) { group in
-                // More than the machine has processors, and so than Swift's own pool has threads.
-                for number in 0..<(2 * sysconf(Int32(_SC_NPROCESSORS_ONLN))) {
-                    group.addTask {
-                        try await client.asMaster.post("classes/Lentos", ["n": .number(Double(number))]).status
-                    }
-                }
-                return try await group.reduce(into: []) { $0.append($1) }
+            defer { gate.open() }
+            let slow = (0..<count).map { number in
+                Task { try await client.asMaster.post("classes/Lentos", ["n": .number(Double(number))]).status }
             }
-            for _ in 0..<10 {
-                let made = try await client.asMaster.post("classes/Temas", ["Tema": "Roma"])
-                #expect(made.status == 201)
+            var blocked = 0
+            for await _ in gate.arrivals {
+                blocked += 1
+                if blocked == count { break }
             }
-            isOpen.withLock { $0 = true }
-            #expect(try await slow.allSatisfy { $0 == 201 })
+            let made = try await client.asMaster.post("classes/Temas", ["Tema": "Roma"])
+            #expect(made.status == 201)
+            gate.open()
+            for task in slow { #expect(try await task.value == 201) }
         }
     }
 

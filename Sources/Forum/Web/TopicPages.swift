@@ -29,11 +29,10 @@ extension Visit {
 
     /// Twenty comments of a topic, the oldest first.
     fileprivate func topic(_ id: String, draft: String = "", fault: Fault? = nil) async throws -> Page {
+        let topic = try await self.topic(named: id)
         if fault == nil, let number = query("pagina") {
-            _ = try await self.topic(named: id)
             return .redirect(to: try await path(of: id, page: number))
         }
-        let topic = try await self.topic(named: id)
         let count = topic.comentarios ?? 0
         // What was refused is told where it was written: below the last ones.
         let stretch = try await comments(of: id, from: fault == nil ? query("desde") : Visit.end)
@@ -54,9 +53,10 @@ extension Visit {
         if count == 0, stretch.comments.isEmpty {
             leaf.body += "<p class=\"empty\">\(say("Nadie ha comentado todavía.", "Nobody has commented yet."))</p>"
         }
-        let end: HTML? = leaf.next.map { _ in "<a href=\"\(Visit.endPath(id))\">\(say("Al final", "Last page"))</a>" }
+        let end: HTML =
+            leaf.next == nil ? "" : "<a href=\"\(Visit.endPath(id))\">\(say("Al final", "Last page"))</a>"
         let words = (say("← Anteriores", "← Earlier"), say("Siguientes →", "Later →"))
-        leaf.body += pager(leaf, words, middle: end ?? .none)
+        leaf.body += pager(leaf, words, middle: end)
         leaf.body += commentForm(topic, draft: draft, fault: fault)
         return page(leaf)
     }
