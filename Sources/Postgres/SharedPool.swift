@@ -2,12 +2,13 @@ import Core
 
 /// The connections that plain reads share.
 ///
-/// Reads gather during a turn of the loop and leave together at its end, dealt to the connections with the least to
-/// do. There are two lanes. Fast reads queue behind one another. A read whose statement is known to be slow waits for
-/// a connection that it then has to itself, and some connections are never given to such reads. Where a read turns out
-/// to be slow, nothing follows it: new reads go elsewhere, and those that are behind it already are sent once more
-/// elsewhere, the first outcome counts. When that leaves no connection for fast reads, the slow read that began last is
-/// cancelled and begins anew in its own lane. So `read` is for statements without side effects.
+/// Reads gather during a turn of the loop and leave together at its end, for one connection as long as it has little to
+/// do, else for the one with the least. There are two lanes. Fast reads queue behind one another. A read whose statement
+/// is known to be slow waits for a connection that it then has to itself, and some connections are never given to such
+/// reads. Where a read turns out to be slow, nothing follows it: new reads go elsewhere, and those that are behind it
+/// already are sent once more elsewhere, the first outcome counts. When that leaves no connection for fast reads, the
+/// slow read that began last is cancelled and begins anew in its own lane. So `read` is for statements without side
+/// effects.
 ///
 /// Where everything is slow because the machine has too much to do, moving reads would only add to it: in the long run
 /// at most one read in ten is sent once more.
@@ -28,6 +29,8 @@ final class SharedPool: ConnectionOwner {
     private let depthLimit = 256
     /// Nanoseconds of work that are queued on one connection; the rest waits here, and for more connections.
     private var loadLimit: Double { Double(slowRead) * 8 }
+    /// Up to which reads go to one connection though another has less to do.
+    private var togetherLimit: Double { Double(slowRead) * 2 }
     /// A round is one implicit transaction: it holds its locks to its end, and an error skips the rest of it.
     private let roundLimit = 16
     /// How many connections there may be, and how many of them slow reads may hold.
@@ -126,7 +129,7 @@ final class SharedPool: ConnectionOwner {
             } else if belongsInSlowLane(command) {
                 drop(&fastLane)
                 append(command)
-            } else if let connection = leastBusy() {
+            } else if let connection = connectionForFastRead() {
                 drop(&fastLane)
                 // One that others' errors have skipped before is not put at their mercy again.
                 if command.skips > 1 { endRound(connection) }
@@ -213,16 +216,19 @@ final class SharedPool: ConnectionOwner {
         return command.isSlow || command.kills > 0 || (command.cost?.typical ?? 0) > Double(patience)
     }
 
-    /// The connection on which a fast read would wait for the shortest time. Of those that slow reads once called for,
-    /// none is used while the usual number has room: the more reads go together, the less each costs.
-    private func leastBusy() -> Connection? {
+    /// The connection for a fast read: the first one on which it would not wait for long, since the more reads go together,
+    /// the less each costs; else the one on which it would wait for the shortest time. Of those that slow reads once
+    /// called for, none is used while the usual number has room.
+    private func connectionForFastRead() -> Connection? {
         var best: Connection?
         var seen = 0
         for connection in connections
         where connection.phase == .ready && !isHeld(connection) && !connection.isOutdated {
             if seen >= configuration.sharedConnections, best != nil { return best }
             seen += 1
-            if connection.count < depthLimit, connection.load < best?.load ?? loadLimit { best = connection }
+            guard connection.count < depthLimit else { continue }
+            if connection.load < togetherLimit { return connection }
+            if connection.load < best?.load ?? loadLimit { best = connection }
         }
         return best
     }

@@ -117,6 +117,9 @@ final class Node: Sendable {
                 database: database, cache: schema, serverProtectedFields: options.serverProtectedFields,
                 allowsCustomObjectIds: options.allowCustomObjectId)
             try await catalogue.apply(defined)
+            for field in classes.flatMap(\.readerFields) {
+                await catalogue.expectMany(of: field.className, behind: [field.reader, field.object])
+            }
         } catch let error as ParseError { throw OptionFault("the application's classes: \(error.message)") }
     }
 

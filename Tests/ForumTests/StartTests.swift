@@ -2,6 +2,7 @@ import Core
 import Forum
 import Glibc
 import Hermes
+import Postgres
 import TestSupport
 import Testing
 
@@ -29,7 +30,16 @@ import Testing
                 #expect(roles.results.count == 4)
             }
         }
-        withExtendedLifetime(database) {}
+        // A member who has read thousands of topics is not looked for by his name alone.
+        let expected = try await database.withDatabase { _, database in
+            let rows = try await database.read(
+                """
+                SELECT attname FROM pg_attribute WHERE attrelid = '"Lecturas"'::regclass AND 'n_distinct=200' = ANY (attoptions)
+                ORDER BY 1
+                """)
+            return (0..<rows.count).map { rows.string($0, 0) }
+        }
+        #expect(expected == ["conversacion", "tema", "usuario"])
     }
 
     /// What `scripts/serve` prints last leads to a page where a person can sign up; its first call signs somebody up.

@@ -144,16 +144,45 @@ import Wire
             let access = Access(viewer: PlanTests.viewer, sanitizesErrors: true)
             let plan = ReadSQL(schema: schema, access: access, options: StoreOptions()).get(
                 table, ids: (1...20).map { "u\($0)" }, selection: .everything, rows: .acl)
-            // As it is planned once for all ids.
-            _ = try await operation.write("SET LOCAL plan_cache_mode = force_generic_plan", [])
-            return try await PlanTests.explain(plan, operation)
+            return try await PlanTests.explainGeneric(plan, operation)
         }
         #expect(shown.contains("Index Scan using \"_User_pkey\""), "\(shown)")
         #expect(!shown.contains("Seq Scan"), "\(shown)")
     }
 
+    /// On average a reader has read one topic, as a topic has one reader: only the two together find few rows for the
+    /// reader who has read everything.
+    @Test func whatAReaderHasReadIsFoundByReaderAndObject() async throws {
+        let shown = try await PlanTests.onForum { store, operation in
+            let schema = try await store.catalogue.snapshot()
+            guard let table = schema["Temas"] else { return "" }
+            var options = StoreOptions()
+            options.readerFields["Temas"] = [
+                ReaderField(
+                    name: "noLeidos", roles: ["mods"], className: "Lecturas", reader: "usuario", object: "tema",
+                    number: "vistos")
+            ]
+            let query = try Query.parse(
+                className: "Temas", parameters: try JSONParser.parse(#"{"order": "-createdAt"}"#).object?.members ?? [])
+            let access = Access(viewer: PlanTests.viewer, sanitizesErrors: true)
+            let plan = try ReadSQL(schema: schema, access: access, options: options).find(
+                table, query, selection: .everything, rows: .acl, limit: 50)
+            return try await PlanTests.explainGeneric(plan, operation)
+        }
+        #expect(shown.contains("using \"Lecturas.una_vez\""), "\(shown)")
+    }
+
     static func explain(_ plan: ReadSQL.Plan, _ operation: Operation) async throws -> String {
         let rows = try await operation.write(Statement("EXPLAIN " + plan.statement.text), plan.parameters)
+        return (0..<rows.count).map { rows.string($0, 0) }.joined(separator: "\n")
+    }
+
+    /// As it is planned once for all parameters.
+    static func explainGeneric(_ plan: ReadSQL.Plan, _ operation: Operation) async throws -> String {
+        _ = try await operation.write("SET LOCAL plan_cache_mode = force_generic_plan", [])
+        _ = try await operation.write(Statement("PREPARE explained AS " + plan.statement.text), [])
+        let values = plan.parameters.map { _ in "NULL" }.joined(separator: ", ")
+        let rows = try await operation.write(Statement("EXPLAIN EXECUTE explained(\(values))"), [])
         return (0..<rows.count).map { rows.string($0, 0) }.joined(separator: "\n")
     }
 
@@ -200,6 +229,19 @@ extension TestDatabase.Template {
                         ("texto", ["type": "String"]), ("autor", author),
                         ("tema", ["type": "Pointer", "targetClass": "Temas"]),
                     ])))
+            _ = try await catalogue.create(
+                "Lecturas",
+                SchemaRequest(
+                    fields: JSONObject([
+                        ("usuario", author), ("tema", ["type": "Pointer", "targetClass": "Temas"]),
+                        ("comentario", ["type": "Pointer", "targetClass": "Comentarios"]),
+                        ("vistos", ["type": "Number"]),
+                    ]),
+                    indexes: JSONObject([
+                        ("una_vez", ["usuario": "unique", "tema": "unique"]),
+                        ("otra", ["usuario": "unique", "comentario": "unique"]),
+                    ])))
+            await catalogue.expectMany(of: "Lecturas", behind: ["usuario", "tema"])
             for statement in forumRows {
                 _ = try await database.write(Statement(statement), [])
             }
@@ -226,6 +268,12 @@ extension TestDatabase.Template {
         INSERT INTO "Comentarios" ("objectId", "createdAt", "updatedAt", "_rperm", "_wperm", texto, autor, tema)
         SELECT 'c' || i, now() + i * interval '1 s', now(), ARRAY['*'], ARRAY['u' || 1 + i % 500], 'Texto ' || i,
             'u' || 1 + i % 500, 't' || 1 + i % 2000
+        FROM generate_series(1, 20000) i
+        """,
+        """
+        INSERT INTO "Lecturas" ("objectId", "createdAt", "updatedAt", "_rperm", "_wperm", usuario, tema, vistos)
+        SELECT 'l' || i, now(), now(), '{}', '{}', CASE WHEN i <= 2000 THEN 'u7' ELSE 'v' || i END,
+            CASE WHEN i <= 2000 THEN 't' || i ELSE 's' || i END, 1
         FROM generate_series(1, 20000) i
         """,
         "ANALYZE",
