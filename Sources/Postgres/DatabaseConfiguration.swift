@@ -7,7 +7,8 @@ public struct DatabaseConfiguration: Sendable {
     public var conninfo: String
     public var applicationName = "hermes"
 
-    /// Connections that plain reads share in pipeline mode, when reads are fast.
+    /// Connections that plain reads share in pipeline mode, when reads are fast: the first of them as long as it has
+    /// little to do.
     public var sharedConnections = 2
     /// How many there may be when slow reads hold some of them; `sharedConnections` of them, or at least one, are kept
     /// for fast reads.
@@ -16,7 +17,8 @@ public struct DatabaseConfiguration: Sendable {
     public var slowRead = Duration.milliseconds(5)
     /// Connections for writes and transactions.
     public var ownedLimit = 16
-    /// Connections beside these on which writes of one row share commits: fewer make longer rounds. 0 for none.
+    /// Connections beside these on which writes of one row share commits: one of them, as long as a round holds all that
+    /// gather. 0 for none.
     public var groupedConnections = 2
     /// A connection that was not needed for this long is closed.
     public var idleLimit = Duration.seconds(60)

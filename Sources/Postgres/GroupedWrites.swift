@@ -2,9 +2,10 @@ import Core
 
 /// Small writes that share their commits.
 ///
-/// A commit, and waking the server for one, costs more than most statements in front of it. While the few connections
-/// here are at work, writes gather; the next that is free takes what has gathered as one round, which is one
-/// transaction. Each write is acknowledged only behind that commit. A write that no others are about goes alone, at once.
+/// A commit, and waking the server for one, costs more than most statements in front of it. While a round is under way,
+/// writes gather; what has gathered is the next round, which is one transaction. Each write is acknowledged only behind
+/// that commit. A write that no others are about goes alone, at once. A further round runs beside the one under way only
+/// where there are enough writes to fill it: the longer rounds are, the less each write costs.
 ///
 /// Where one of a round fails, nothing of the round has happened, and each of its writes is run again by itself: none
 /// suffers from another's error. A round does not wait for locks for long, since everything in it would wait too: after
@@ -107,7 +108,9 @@ final class GroupedWrites {
     // MARK: rounds
 
     private func dispatch() {
-        while running < configuration.groupedConnections, !waiting.isEmpty {
+        while running < configuration.groupedConnections, !waiting.isEmpty,
+            running == 0 || waiting.count >= roundLimit
+        {
             var round: [Entry] = []
             while round.count < roundLimit, let entry = waiting.popFirst() {
                 if !entry.isAbandoned, entry.result == nil { round.append(entry) }
