@@ -154,7 +154,7 @@ def medians(rounds, chosen, names):
         if "base" in measured[0]:
             row["base"] = of("rate", "base")
             if "postgres" in measured[0]["base"]:
-                row["base_postgres"] = of("postgres", "base")
+                row["base_postgres"], row["base_p99"] = of("postgres", "base"), of("p99", "base")
             row["ratio"] = statistics.median(m["hermes"]["rate"] / m["base"]["rate"] for m in measured)
             row["target"] = targets[key] if clients == 64 else None
         rows.append(row)
