@@ -35,7 +35,9 @@ final class IsolateThread {
     private struct Turn {
         /// The number of a call; 0 is nobody's.
         var owner = 0
-        var began: UInt64 = 0
+        /// On the clock of the thread's processor time, from the first look at the turn on: asking it at the beginning of
+        /// each turn would cost a tenth of most.
+        var began: UInt64?
         var limit: UInt64 = 0
         var overrun: Overrun?
     }
@@ -54,9 +56,8 @@ final class IsolateThread {
         self.isolate = isolate
         self.loop = loop
         engine = try Engine()
-        turn.began = IsolateThread.processorTime()
         turn.limit = isolate.options.callLimit
-        engine.watch(every: 0.02) { [unowned self] in shouldEnd() }
+        engine.watch(every: Double(IsolateThread.look) / 1e9) { [unowned self] in shouldEnd() }
         try start()
     }
 
@@ -183,7 +184,7 @@ final class IsolateThread {
         _ name: String, owner: Int, limit: UInt64? = nil, _ arguments: [Engine.Argument]
     ) -> EngineFault? {
         guard let function = entry[name], !isolate.hasEnded else { return nil }
-        turn = Turn(owner: owner, began: IsolateThread.processorTime(), limit: limit ?? options.turnLimit)
+        turn = Turn(owner: owner, limit: limit ?? options.turnLimit)
         let now = Loop.monotonicNow()
         isolate.turnBegan.store(now, ordering: .relaxed)
         var fault: EngineFault?
@@ -203,10 +204,15 @@ final class IsolateThread {
         return fault
     }
 
-    /// Asked by the engine about every 20 ms of a long turn.
+    /// After how many nanoseconds of a turn the engine asks for the first time, and again and again, whether it should end.
+    private static let look: UInt64 = 20_000_000
+
     private func shouldEnd() -> Bool {
         if turn.overrun != nil { return true }
-        if IsolateThread.processorTime() &- turn.began > turn.limit {
+        let now = IsolateThread.processorTime()
+        let began = turn.began ?? now &- IsolateThread.look
+        turn.began = began
+        if now &- began > turn.limit {
             turn.overrun = .time(place: engine.backtrace())
         } else if hasGrown, engine.memory() > options.memoryLimit {
             turn.overrun = .memory
@@ -223,7 +229,6 @@ final class IsolateThread {
         let fault = EngineFault("\(name) ran for \(seconds) s without a pause and was stopped.")
         let owner = turn.owner
         turn = Turn(limit: options.turnLimit)
-        turn.began = IsolateThread.processorTime()
         engine.recover()
         if owner != 0 { end(owner, ParseError(ParseError.scriptFailed, fault.message)) }
         return fault
