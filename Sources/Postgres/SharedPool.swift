@@ -129,7 +129,7 @@ final class SharedPool: ConnectionOwner {
             } else if belongsInSlowLane(command) {
                 drop(&fastLane)
                 append(command)
-            } else if let connection = connectionForFastRead() {
+            } else if let connection = connection(for: command) {
                 drop(&fastLane)
                 // One that others' errors have skipped before is not put at their mercy again.
                 if command.skips > 1 { endRound(connection) }
@@ -217,9 +217,11 @@ final class SharedPool: ConnectionOwner {
     }
 
     /// The connection for a fast read: the first one on which it would not wait for long, since the more reads go together,
-    /// the less each costs; else the one on which it would wait for the shortest time. Of those that slow reads once
-    /// called for, none is used while the usual number has room.
-    private func connectionForFastRead() -> Connection? {
+    /// the less each costs; else the one on which it would wait for the shortest time, also where nobody knows yet how
+    /// long others would wait for it. Of those that slow reads once called for, none is used while the usual number has
+    /// room.
+    private func connection(for read: Command) -> Connection? {
+        let isKnown = read.cost?.isKnown == true
         var best: Connection?
         var seen = 0
         for connection in connections
@@ -227,7 +229,7 @@ final class SharedPool: ConnectionOwner {
             if seen >= configuration.sharedConnections, best != nil { return best }
             seen += 1
             guard connection.count < depthLimit else { continue }
-            if connection.load < togetherLimit { return connection }
+            if isKnown, connection.load < togetherLimit { return connection }
             if connection.load < best?.load ?? loadLimit { best = connection }
         }
         return best
