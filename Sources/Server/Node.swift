@@ -74,24 +74,23 @@ final class Node: Sendable {
 
     private let limits: HTTPServer.Limits
 
-    /// Brings the database to what this program needs, and takes over what it says of itself where the options say
-    /// nothing; answers PostgreSQL's version.
-    func migrate() async throws -> String {
+    /// For one thing after another: each further connection would hold up the start.
+    private var configurationAtStart: DatabaseConfiguration {
         var configuration = database
-        // One thing after another: each connection would hold up the start.
         configuration.sharedConnections = 1
-        let settled = configuration
+        return configuration
+    }
+
+    /// Brings the database to what this program needs; answers PostgreSQL's version.
+    func migrate() async throws -> String {
+        let configuration = configurationAtStart
         return try await workers[0].run { _, loop in
-            let database = Database(loop: loop, configuration: settled)
+            let database = Database(loop: loop, configuration: configuration)
             defer { loop.spawn { await database.close() } }
             let made = try await Migrator().run(database)
             if !made.isEmpty { Log.shared.info("migrated the database", ["migrations": .int(made.count)]) }
             try await self.defineSchemas(database)
             try await self.defineApplication(database)
-            if self.options.hashSessionTokens == nil {
-                let settings = try await DatabaseSettings(database)
-                self.hashesSessionTokens.withLock { $0 = settings.hashesSessionTokens }
-            }
             let version = try await database.read("SELECT current_setting('server_version')").string(0, 0)
             return String(version.prefix { $0 != " " })
         }
@@ -131,8 +130,21 @@ final class Node: Sendable {
         } catch let error as ParseError { throw OptionFault("the application's classes: \(error.message)") }
     }
 
+    /// What the database itself says where the options say nothing.
+    private func readSettings() async throws {
+        guard options.hashSessionTokens == nil else { return }
+        let configuration = configurationAtStart
+        let settings = try await workers[0].run { _, loop in
+            let database = Database(loop: loop, configuration: configuration)
+            defer { loop.spawn { await database.close() } }
+            return try await DatabaseSettings(database)
+        }
+        hashesSessionTokens.withLock { $0 = settings.hashesSessionTokens }
+    }
+
     /// Starts each worker's server, then listens.
     func start() async throws {
+        try await readSettings()
         for worker in workers {
             let server = try await Resident(on: worker) { loop in
                 let server = try WorkerServer(loop: loop, node: self)
