@@ -63,6 +63,8 @@ final class Connection {
     var groupLoad: Double = 0
     /// A read has it to itself.
     var isTaken = false
+    /// Of what was sent since it was last idle, something may turn out to be slow.
+    var hasUnsure = false
     /// To be closed as soon as it is idle.
     var isOutdated = false
 

@@ -148,7 +148,7 @@ final class SharedPool: ConnectionOwner {
     /// each read. Reads whose statements are known to be fast go in such groups, of a millisecond at most; any other
     /// read is a group of its own, so that nothing waits for it that could be answered.
     private func groupBeforeSending(_ command: Command, _ connection: Connection) {
-        let isKnown = command.moves == 0 && command.failures == 0 && command.cost?.isKnown == true
+        let isKnown = isSure(command)
         let estimate = command.cost?.typical ?? 0
         if !isKnown || connection.groupLoad + estimate > 1_000_000 {
             connection.requestFlush()
@@ -197,6 +197,7 @@ final class SharedPool: ConnectionOwner {
         command.copies += 1
         command.estimate = max(command.cost?.typical ?? 0, 10_000)
         connection.load += command.estimate
+        if !isSure(command) { connection.hasUnsure = true }
         connection.send(command)
         // Its parameters were refused.
         if connection.phase == .ready, connection.count == count { settle(command, connection) }
@@ -206,7 +207,10 @@ final class SharedPool: ConnectionOwner {
     private func settle(_ command: Command, _ connection: Connection) {
         command.copies -= 1
         connection.load = connection.count == 0 ? 0 : connection.load - command.estimate
-        if connection.count == 0 { connection.isTaken = false }
+        if connection.count == 0 {
+            connection.isTaken = false
+            connection.hasUnsure = false
+        }
     }
 
     private func drop(_ lane: inout Queue<Command>) { lane.popFirst()?.isInBacklog = false }
@@ -216,12 +220,17 @@ final class SharedPool: ConnectionOwner {
         return command.isSlow || command.kills > 0 || (command.cost?.typical ?? 0) > Double(patience)
     }
 
+    /// Whether what is known of a read's statement holds for it.
+    private func isSure(_ read: Command) -> Bool {
+        read.moves == 0 && read.failures == 0 && read.cost?.isKnown == true
+    }
+
     /// The connection for a fast read: the first one on which it would not wait for long, since the more reads go together,
-    /// the less each costs; else the one on which it would wait for the shortest time, also where nobody knows yet how
-    /// long others would wait for it. Of those that slow reads once called for, none is used while the usual number has
-    /// room.
+    /// the less each costs; else the one on which it would wait for the shortest time. Reads that may turn out to be slow
+    /// do not go together, and nothing goes to them while there is another way. Of the connections that slow reads once
+    /// called for, none is used while the usual number has room.
     private func connection(for read: Command) -> Connection? {
-        let isKnown = read.cost?.isKnown == true
+        let isSure = isSure(read)
         var best: Connection?
         var seen = 0
         for connection in connections
@@ -229,7 +238,7 @@ final class SharedPool: ConnectionOwner {
             if seen >= configuration.sharedConnections, best != nil { return best }
             seen += 1
             guard connection.count < depthLimit else { continue }
-            if isKnown, connection.load < togetherLimit { return connection }
+            if isSure, !connection.hasUnsure, connection.load < togetherLimit { return connection }
             if connection.load < best?.load ?? loadLimit { best = connection }
         }
         return best
