@@ -207,6 +207,7 @@ final class IsolateThread {
     /// After how many nanoseconds of a turn the engine asks for the first time, and again and again, whether it should end.
     private static let look: UInt64 = 20_000_000
 
+    /// Asked by the engine at each look.
     private func shouldEnd() -> Bool {
         if turn.overrun != nil { return true }
         let now = IsolateThread.processorTime()

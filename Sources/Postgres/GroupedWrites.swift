@@ -5,8 +5,7 @@ import Core
 /// A commit, and waking the server for one, costs more than most statements in front of it. While a round is under way,
 /// writes gather; what has gathered is the next round, which is one transaction. Each write is acknowledged only behind
 /// that commit. A write that no others are about goes alone, at once. A further round runs beside the one under way only
-/// where there are enough writes to fill it, or where that one takes long: the longer rounds are, the less each write
-/// costs.
+/// where there are enough writes to fill it: the longer rounds are, the less each write costs.
 ///
 /// Where one of a round fails, nothing of the round has happened, and each of its writes is run again by itself: none
 /// suffers from another's error. A round does not wait for locks for long, since everything in it would wait too: after
@@ -22,16 +21,13 @@ final class GroupedWrites {
     private var waiting = Queue<Entry>()
     private var turnEnd: Loop.TurnEnd?
     private var timer: Loop.Timer?
-    /// How many rounds are under way, and when the last of them began.
+    /// How many rounds are under way.
     private var running = 0
-    private var lastBegan: UInt64 = 0
     /// Until then writes go by themselves.
     private var pausedUntil: UInt64 = 0
     private var isClosed = false
 
     private let roundLimit = 32
-    /// A round that lasts for longer waits for a lock, or for a slow disk.
-    private let longRound: UInt64 = 20_000_000
     private let pause: UInt64 = 1_000_000_000
     /// A write with more bytes of parameters than this is no small one.
     private let sizeLimit = 64 << 10
@@ -113,7 +109,7 @@ final class GroupedWrites {
 
     private func dispatch() {
         while running < configuration.groupedConnections, !waiting.isEmpty,
-            running == 0 || waiting.count >= roundLimit || loop.now > lastBegan + longRound
+            running == 0 || waiting.count >= roundLimit
         {
             var round: [Entry] = []
             while round.count < roundLimit, let entry = waiting.popFirst() {
@@ -126,7 +122,6 @@ final class GroupedWrites {
             }
             round.sort { $0.key < $1.key }
             running += 1
-            lastBegan = loop.now
             loop.spawn { [self] in
                 await run(round)
                 running -= 1

@@ -1,30 +1,21 @@
-import Glibc
+import Core
 
 /// Blocks threads, as code does that waits for a file or another program, until it is opened.
-/// - Safety: `sem_t` is made for use from several threads.
-public final class Gate: @unchecked Sendable {
+public final class Gate: Sendable {
     /// One for each thread that comes to it.
     public let arrivals: AsyncStream<Void>
     private let arrived: AsyncStream<Void>.Continuation
-    private let semaphore = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)
+    private let semaphore = Semaphore()
 
-    public init() {
-        (arrivals, arrived) = AsyncStream.makeStream()
-        sem_init(semaphore, 0, 0)
-    }
-
-    deinit {
-        sem_destroy(semaphore)
-        semaphore.deallocate()
-    }
+    public init() { (arrivals, arrived) = AsyncStream.makeStream() }
 
     /// Blocks the calling thread.
     public func pass() {
         arrived.yield()
-        while sem_wait(semaphore) != 0 {}
+        semaphore.wait()
         // For the next one.
         open()
     }
 
-    public func open() { sem_post(semaphore) }
+    public func open() { semaphore.signal() }
 }
