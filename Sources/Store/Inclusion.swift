@@ -2,11 +2,34 @@ import Postgres
 import Schema
 import Wire
 
-/// Reads the objects that `include` names: level by level, and all statements of a level together.
+/// Reads the objects that `include` names. Those that the pointers of a page or of one object lead to come in its own
+/// rows; all others level by level, and all statements of a level together.
 struct Inclusion {
     let schema: SchemaSnapshot
     let access: Access
     let options: StoreOptions
+
+    /// How many objects a page has at most whose pointers are joined. An object that many rows lead to comes as often:
+    /// where there are more rows, it is read once for all of them.
+    static let joinedRows = 50
+    private static let joinLimit = 4
+
+    /// The fields of a class that are joined to its rows, where `tree` is to be included.
+    func joins(_ tree: IncludeTree, _ selection: FieldSelection, of table: ClassSchema) -> [ReadSQL.Join] {
+        guard !tree.isEmpty else { return [] }
+        var joins: [ReadSQL.Join] = []
+        for column in table.columns where tree.all || tree.children[column.name] != nil {
+            // What the viewer may not get is refused only where a pointer leads to it.
+            guard joins.count < Inclusion.joinLimit, case .pointer(let className) = column.field.type,
+                let (target, rows) = try? self.target(className)
+            else { continue }
+            joins.append(
+                ReadSQL.Join(
+                    field: column.name, target: target, rows: rows,
+                    selection: selection.nested[column.name] ?? .everything))
+        }
+        return joins
+    }
 
     /// Objects that were read, and what is to be included of them.
     private struct Branch {
@@ -24,10 +47,25 @@ struct Inclusion {
         let selection: FieldSelection
     }
 
+    /// - Parameter joined: what came in the set's own rows.
     func include(
-        _ tree: IncludeTree, _ selection: FieldSelection, in set: ResultSet, _ operation: Operation
+        _ tree: IncludeTree, _ selection: FieldSelection, in set: ResultSet, joined: [ReadSQL.Joined],
+        _ operation: Operation
     ) async throws {
         var level = [Branch(set: set, tree: tree, selection: selection)]
+        for join in joined {
+            let included = Included()
+            let objects = ResultSet(
+                className: join.className, columns: join.columns, relations: join.relations, rows: set.rows,
+                first: join.first)
+            objects.shown = set.shown
+            included.joined = objects
+            set.included[join.field] = included
+            level.append(
+                Branch(
+                    set: objects, tree: tree.children[join.field] ?? IncludeTree(),
+                    selection: selection.nested[join.field] ?? .everything))
+        }
         while true {
             var steps: [Step] = []
             for branch in level where !branch.tree.isEmpty && branch.set.count > 0 { steps += try self.steps(branch) }
@@ -44,7 +82,7 @@ struct Inclusion {
 
     private func steps(_ branch: Branch) throws -> [Step] {
         var steps: [Step] = []
-        for (field, tree) in branches(branch).sorted(by: { $0.key < $1.key }) {
+        for (field, tree) in branches(branch).sorted(by: { $0.key < $1.key }) where branch.set.included[field] == nil {
             guard let column = branch.set.column(field), let collector = try pointers(branch.set, column, tree) else {
                 continue
             }
@@ -100,16 +138,21 @@ struct Inclusion {
         return collector
     }
 
-    /// nil for objects of a class that is not there, or that this viewer can't see whatever the rows. Included objects are got, one or many.
+    /// Included objects are got, one or many.
     private func plan(
         _ className: String, _ ids: [String], _ selection: FieldSelection
     ) throws(ParseError) -> ReadSQL.Plan? {
+        guard let (target, rows) = try target(className) else { return nil }
+        return ReadSQL(schema: schema, access: access, options: options).get(
+            target, ids: ids, selection: selection, rows: rows)
+    }
+
+    /// nil for a class that is not there, or whose objects this viewer can't see whatever the rows.
+    private func target(_ className: String) throws(ParseError) -> (ClassSchema, Access.Rows)? {
         try access.checkReachable(className)
         guard let target = schema[className] else { return nil }
         if target.name == "_Session", access.viewer.userId == nil, !access.viewer.isAboveAccess { return nil }
-        let rows = try access.decide(.get, on: target)
-        return ReadSQL(schema: schema, access: access, options: options).get(
-            target, ids: ids, selection: selection, rows: rows)
+        return (target, try access.decide(.get, on: target))
     }
 }
 

@@ -71,7 +71,7 @@ extension Store {
         let sql: SQL = """
             WITH found AS MATERIALIZED (
                 SELECT \(reference.column("objectId")) AS id, \(reference.column(source)) AS value
-                FROM \(reference.source)\(condition)\(try OrderSQL().clause(query.order, on: reference))\
+                FROM \(reference.source)\(condition)\(try OrderSQL(query.order, on: reference).clause)\
                 \(Page(limit: limit, skip: query.skip).sql)
             ), made AS (
                 INSERT INTO \(name: table.name) ("objectId", "createdAt", "updatedAt", \(columns))

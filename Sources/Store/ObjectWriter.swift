@@ -59,6 +59,12 @@ struct ObjectWriter {
         switch column.type {
         case .pointer(let target):
             if let included = set.included[column.name] {
+                if let joined = included.joined {
+                    guard !rows.isNull(row, joined.first) else { return }
+                    out.raw(column.label)
+                    write(joined, row, asIncluded: true, to: &out)
+                    return
+                }
                 guard
                     let (found, at) = included.find(
                         Pointer(className: target, objectId: rows.string(row, column.index)))

@@ -5,38 +5,49 @@ import Wire
 ///
 /// objectId follows the direction of the key before it: an index on both then serves either direction.
 struct OrderSQL {
+    struct Key {
+        let expression: SQL
+        var descending = false
+
+        /// As it stands behind ORDER BY, under whatever name the statement has the expression's value.
+        func sql(_ name: SQL) -> SQL { descending ? "\(name) DESC" : name }
+    }
+
+    let keys: [Key]
+
+    /// No order.
+    init() { keys = [] }
+
     /// `relevance` stands for the key `$score`; `near` sorts where nothing else does. By creation where neither says
     /// anything. Both are asked for only where they are used.
-    func clause(
+    init(
         _ order: [Order], on table: TableReference,
         relevance: () throws(ParseError) -> SQL? = { () throws(ParseError) in nil },
         near: () throws(ParseError) -> SQL? = { () throws(ParseError) in nil }
-    ) throws(ParseError) -> SQL {
-        var keys: [SQL] = []
-        var descending = false
+    ) throws(ParseError) {
+        var keys: [Key] = []
         var endsUnique = false
         for key in order where !endsUnique {
             if key.path.field == "$score" {
                 guard let relevance = try relevance() else { continue }
-                keys.append("\(relevance) DESC")
-                descending = true
+                keys.append(Key(expression: relevance, descending: true))
                 continue
             }
-            let expressions = expressions(key.path, of: table)
+            let expressions = OrderSQL.expressions(key.path, of: table)
             guard !expressions.isEmpty else { continue }
-            keys += key.descending ? expressions.map { "\($0) DESC" } : expressions
-            descending = key.descending
+            keys += expressions.map { Key(expression: $0, descending: key.descending) }
             endsUnique = key.path == FieldPath(field: "objectId")
         }
-        if keys.isEmpty { keys.append(try near() ?? table.column("createdAt")) }
+        if keys.isEmpty { keys.append(Key(expression: try near() ?? table.column("createdAt"))) }
         if !endsUnique {
-            let id = table.column("objectId")
-            keys.append(descending ? "\(id) DESC" : id)
+            keys.append(Key(expression: table.column("objectId"), descending: keys[keys.count - 1].descending))
         }
-        return " ORDER BY \(keys)"
+        self.keys = keys
     }
 
-    private func expressions(_ path: FieldPath, of table: TableReference) -> [SQL] {
+    var clause: SQL { keys.isEmpty ? "" : " ORDER BY \(keys.map { $0.sql($0.expression) })" }
+
+    private static func expressions(_ path: FieldPath, of table: TableReference) -> [SQL] {
         switch Operand(path, of: table) {
         case .column(_, .geoPoint), .column(_, .polygon), .missing, .relation: []
         case .column(let column, _): [column]

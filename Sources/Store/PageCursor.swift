@@ -68,6 +68,9 @@ struct PageCursor {
         return sql
     }
 
+    /// How many these are.
+    var width: Int { keys.count }
+
     /// The cursor behind a row, whose values stand from `column` on.
     func text(_ rows: Rows, _ row: Int, from column: Int) -> String {
         var values: [JSON] = []

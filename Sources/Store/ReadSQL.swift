@@ -14,16 +14,19 @@ struct ReadSQL {
         private(set) var parameters: [Parameter]
         let columns: [ResultSet.Column]
         let relations: [(label: [UInt8], target: String)]
+        /// The objects that stand in the same rows.
+        let joined: [Joined]
         /// What tells where the next page begins; nil where nobody asks.
         let cursor: PageCursor?
 
         init(
             _ sql: SQL, columns: [ResultSet.Column] = [], relations: [(label: [UInt8], target: String)] = [],
-            cursor: PageCursor? = nil
+            joined: [Joined] = [], cursor: PageCursor? = nil
         ) {
             (statement, parameters) = sql.rendered()
             self.columns = columns
             self.relations = relations
+            self.joined = joined
             self.cursor = cursor
         }
 
@@ -43,7 +46,8 @@ struct ReadSQL {
 
     /// The rows that a query asks for.
     func find(
-        _ table: ClassSchema, _ query: Query, selection: FieldSelection, rows: Access.Rows, limit: Int?
+        _ table: ClassSchema, _ query: Query, selection: FieldSelection, rows: Access.Rows, limit: Int?,
+        joins: [Join] = []
     ) throws(ParseError) -> Plan {
         let table = access.table(table, aliases.next())
         var (columns, expressions) = select(selection, of: table)
@@ -60,39 +64,119 @@ struct ReadSQL {
             expressions += made.expressions
             cursor = made
         }
-        var sql: SQL =
-            "SELECT \(expressions) FROM \(table.source)\(try conditions(query.predicate, on: table, rows, behind))"
         // One object needs no order.
-        if cursor != nil || !query.predicate.asksForOneId {
-            sql += try OrderSQL().clause(
+        let order =
+            cursor == nil && query.predicate.asksForOneId
+            ? OrderSQL()
+            : try OrderSQL(
                 query.order, on: table,
                 relevance: { () throws(ParseError) in try relevance(query.predicate, of: table) },
                 near: { () throws(ParseError) in nearest(query.predicate, of: table) })
-        }
         // One more tells whether there is a next page.
-        sql += Page(limit: cursor == nil ? limit : limit.map { $0 + 1 }, skip: query.skip).sql
-        return Plan(sql, columns: columns, relations: relations(table.schema), cursor: cursor)
+        let page = Page(limit: cursor == nil ? limit : limit.map { $0 + 1 }, skip: query.skip)
+        let source: SQL = """
+            \(table.source)\(try conditions(query.predicate, on: table, rows, behind))\(order.clause)\(page.sql)
+            """
+        let (sql, joined) = joining(
+            joins, columns, expressions, width: ResultSet.firstColumn + columns.count + (cursor?.width ?? 0),
+            from: source, order)
+        return Plan(sql, columns: columns, relations: relations(table.schema), joined: joined, cursor: cursor)
     }
 
-    /// One object by its id, or several.
+    /// One object by its id.
     func get(
-        _ table: ClassSchema, ids: [String], selection: FieldSelection, rows: Access.Rows
+        _ table: ClassSchema, id: String, selection: FieldSelection, rows: Access.Rows, joins: [Join] = []
     ) -> Plan {
         let table = access.table(table, aliases.next())
         let (columns, expressions) = select(selection, of: table)
-        let id = table.column("objectId")
-        let mayRead = access.condition(.read, rows, on: table)
-        var sql: SQL = "SELECT \(expressions) FROM "
-        if ids.count == 1 {
-            sql += "\(table.source)\(Condition.clause([.when("\(id) = \(SQL.text(ids[0]))"), mayRead]))"
-        } else {
-            // Each by the index. PostgreSQL takes a comparison for cheaper than it is: of a table of some hundred rows
-            // it would compare every row with every id.
-            let one: SQL =
-                "SELECT * FROM \(table.source)\(Condition.clause([.when("\(id) = wanted.id"), mayRead])) LIMIT 1"
-            sql += "unnest(\(SQL.texts(ids))) AS wanted (id) CROSS JOIN LATERAL (\(one)) AS \(table.alias)"
+        let conditions = Condition.clause([
+            .when("\(table.column("objectId")) = \(SQL.text(id))"), access.condition(.read, rows, on: table),
+        ])
+        let (sql, joined) = joining(
+            joins, columns, expressions, width: ResultSet.firstColumn + columns.count,
+            from: "\(table.source)\(conditions)", OrderSQL())
+        return Plan(sql, columns: columns, relations: relations(table.schema), joined: joined)
+    }
+
+    /// Several objects by their ids.
+    func get(
+        _ table: ClassSchema, ids: [String], selection: FieldSelection, rows: Access.Rows
+    ) -> Plan {
+        if ids.count == 1 { return get(table, id: ids[0], selection: selection, rows: rows) }
+        let table = access.table(table, aliases.next())
+        let (columns, expressions) = select(selection, of: table)
+        let one = one(table, "wanted.id", rows)
+        return Plan(
+            "SELECT \(expressions) FROM unnest(\(SQL.texts(ids))) AS wanted (id) CROSS JOIN LATERAL \(one)",
+            columns: columns, relations: relations(table.schema))
+    }
+
+    /// The object of an id that stands in another row, as it stands behind LATERAL.
+    ///
+    /// LIMIT lets PostgreSQL look each up by the index. It takes a comparison for cheaper than it is: of a table of some
+    /// hundred rows it would compare every row with every id.
+    private func one(_ table: TableReference, _ id: SQL, _ rows: Access.Rows) -> SQL {
+        let conditions = Condition.clause([
+            .when("\(table.column("objectId")) = \(id)"), access.condition(.read, rows, on: table),
+        ])
+        return "(SELECT * FROM \(table.source)\(conditions) LIMIT 1) AS \(table.alias)"
+    }
+
+    // MARK: joined objects
+
+    /// A field whose pointer's object is to come in the row itself.
+    struct Join {
+        let field: String
+        let target: ClassSchema
+        /// What the viewer may get of the target's objects.
+        let rows: Access.Rows
+        let selection: FieldSelection
+    }
+
+    /// Where the objects of a join stand.
+    struct Joined {
+        let field: String
+        let className: String
+        let columns: [ResultSet.Column]
+        let relations: [(label: [UInt8], target: String)]
+        /// Where their objectId stands; it is NULL where the pointer leads to nothing that the viewer may get.
+        let first: Int
+    }
+
+    /// `SELECT expressions FROM source`, and behind each row the objects that its pointers lead to, if they are to be
+    /// joined: the page is complete before any of them is looked up, and keeps its order.
+    ///
+    /// A pointer that the viewer does not see is not followed: what is followed is the column as it is shown.
+    private func joining(
+        _ joins: [Join], _ columns: [ResultSet.Column], _ expressions: SQL, width: Int, from source: SQL,
+        _ order: OrderSQL
+    ) -> (SQL, [Joined]) {
+        let shown = joins.compactMap { join in columns.first { $0.name == join.field }.map { (join, $0.index) } }
+        guard !shown.isEmpty else { return ("SELECT \(expressions) FROM \(source)", []) }
+        var page: SQL = "SELECT \(expressions)"
+        for key in order.keys { page += ", \(key.expression)" }
+        let names: [SQL] = (0..<width).map { "c\(number: $0)" }
+        let keyNames: [SQL] = order.keys.indices.map { "k\(number: $0)" }
+        var results: SQL = "\(names.map { "page.\($0)" })"
+        var tables: SQL = "(\(page) FROM \(source)) AS page (\(names + keyNames))"
+        var joined: [Joined] = []
+        var first = width
+        for (join, pointer) in shown {
+            let table = access.table(join.target, aliases.next())
+            let (columns, expressions) = select(join.selection, of: table, from: first)
+            results += ", \(expressions)"
+            tables += " LEFT JOIN LATERAL \(one(table, "page.c\(number: pointer)", join.rows)) ON true"
+            joined.append(
+                Joined(
+                    field: join.field, className: join.target.name, columns: columns,
+                    relations: relations(join.target), first: first))
+            first += ResultSet.firstColumn + columns.count
         }
-        return Plan(sql, columns: columns, relations: relations(table.schema))
+        var sql: SQL = "SELECT \(results) FROM \(tables)"
+        if !keyNames.isEmpty {
+            sql += " ORDER BY \(zip(order.keys, keyNames).map { key, name in key.sql("page.\(name)") })"
+        }
+        return (sql, joined)
     }
 
     func count(_ table: ClassSchema, _ predicate: Predicate, rows: Access.Rows) throws(ParseError) -> Plan {
@@ -133,13 +217,17 @@ struct ReadSQL {
         ])
     }
 
-    private func select(_ selection: FieldSelection, of table: TableReference) -> ([ResultSet.Column], SQL) {
+    /// - Parameter first: where the first of the expressions stands in the statement's rows.
+    private func select(
+        _ selection: FieldSelection, of table: TableReference, from first: Int = 0
+    ) -> ([ResultSet.Column], SQL) {
         let alias = table.alias
         var sql: SQL =
             """
             \(alias)."objectId", \(alias)."createdAt", \(alias)."updatedAt", \(alias)."_rperm", \(alias)."_wperm"
             """
         var columns: [ResultSet.Column] = []
+        let first = first + ResultSet.firstColumn
         columns.reserveCapacity(table.schema.columns.count)
         let protected = access.protectedFields(of: table.schema)
         // Most classes hide nothing: this is built for every read.
@@ -154,17 +242,17 @@ struct ReadSQL {
                 else { continue }
                 sql += ", \(expression)"
             }
-            columns.append(ResultSet.Column(column, index: ResultSet.firstColumn + columns.count))
+            columns.append(ResultSet.Column(column, index: first + columns.count))
         }
         for field in readerFields(of: table.schema) where selection.shows(field.name) {
             sql += ", \(number(field, of: table))"
             columns.append(
-                ResultSet.Column(name: field.name, type: .number, index: ResultSet.firstColumn + columns.count))
+                ResultSet.Column(name: field.name, type: .number, index: first + columns.count))
         }
         if access.viewer.key == .maintenance, table.schema.name == "_User" {
             for (name, type) in DefaultFields.hiddenUserFields {
                 columns.append(
-                    ResultSet.Column(name: name, type: type, index: ResultSet.firstColumn + columns.count))
+                    ResultSet.Column(name: name, type: type, index: first + columns.count))
                 sql += ", \(table.column(name))"
             }
         }

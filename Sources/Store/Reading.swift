@@ -165,16 +165,19 @@ extension Store {
             let right: ClassPermissions.Operation = query.predicate.asksForOneId ? .get : .find
             let rows = try access.decide(right, on: table)
             let selection = try selection(query, table)
+            let inclusion = Inclusion(schema: schema, access: access, options: options)
+            let isPage = limit <= Inclusion.joinedRows || query.predicate.asksForOneId
+            let joins = isPage ? inclusion.joins(selection.tree, selection.fields, of: table) : []
             let plan = try ReadSQL(schema: schema, access: access, options: options).find(
-                table, query, selection: selection.fields, rows: rows, limit: limit)
+                table, query, selection: selection.fields, rows: rows, limit: limit, joins: joins)
             let found = try await run(plan, className: table.name, operation)
             if let pages = plan.cursor, found.rows.count > limit {
                 found.shown = limit
                 cursor = .next(
                     pages.text(found.rows, limit - 1, from: ResultSet.firstColumn + plan.columns.count))
             }
-            try await Inclusion(schema: schema, access: access, options: options)
-                .include(selection.tree, selection.fields, in: found, operation)
+            try await inclusion.include(
+                selection.tree, selection.fields, in: found, joined: plan.joined, operation)
             found.showsClassName = showsClassName
             set = found
         }
@@ -212,13 +215,13 @@ extension Store {
         }
         let rows = try access.decide(.get, on: table)
         let selection = try selection(query, table)
+        let inclusion = Inclusion(schema: schema, access: access, options: options)
         let plan = getPlans.plan(
             ReadSQL(schema: schema, access: access, options: options), table, objectId, selection: selection.fields,
-            rows: rows)
+            rows: rows, joins: inclusion.joins(selection.tree, selection.fields, of: table))
         let set = try await run(plan, className: table.name, operation)
         guard set.count > 0 else { throw ParseError.objectNotFound }
-        try await Inclusion(schema: schema, access: access, options: options)
-            .include(selection.tree, selection.fields, in: set, operation)
+        try await inclusion.include(selection.tree, selection.fields, in: set, joined: plan.joined, operation)
         return FoundObject(set: set, row: 0, fileURLPrefix: options.fileURLPrefix)
     }
 

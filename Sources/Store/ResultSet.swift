@@ -80,9 +80,11 @@ final class ResultSet {
 final class Included {
     var objects: [String: ResultSet] = [:]
     var within: [String: Included] = [:]
+    /// The objects that stand in the rows of the pointers themselves: each pointer's in its own row.
+    var joined: ResultSet?
 
     var classNames: Set<String> {
-        var names = objects.values.reduce(into: Set<String>()) { $0.formUnion($1.classNames) }
+        var names = objects.values.reduce(into: joined?.classNames ?? []) { $0.formUnion($1.classNames) }
         for inner in within.values { names.formUnion(inner.classNames) }
         return names
     }

@@ -140,7 +140,7 @@ extension PredicateSQL {
         let limit = [query.limit, subqueryLimit].compactMap { $0 }.min()
         var page: SQL?
         if limit != nil || query.skip > 0 {
-            page = "\(try OrderSQL().clause(query.order, on: table))\(Page(limit: limit, skip: query.skip).sql)"
+            page = "\(try OrderSQL(query.order, on: table).clause)\(Page(limit: limit, skip: query.skip).sql)"
         }
         return Rows(table: table, column: selected, conditions: conditions, page: page)
     }

@@ -150,6 +150,25 @@ import Wire
         #expect(!shown.contains("Seq Scan"), "\(shown)")
     }
 
+    /// The page is found first, in the index's order; only then are its authors looked up, one by one.
+    @Test func whatIsIncludedIsLookedUpForThePageAlone() async throws {
+        let shown = try await PlanTests.onForum { store, operation in
+            let schema = try await store.catalogue.snapshot()
+            guard let table = schema["Comentarios"], let target = schema["_User"] else { return "" }
+            let query = try Query.parse(className: "Comentarios", parameters: [("order", "-createdAt")])
+            let access = Access(viewer: PlanTests.viewer, sanitizesErrors: true)
+            let plan = try ReadSQL(schema: schema, access: access, options: StoreOptions()).find(
+                table, query, selection: .everything, rows: .acl, limit: 20,
+                joins: [.init(field: "autor", target: target, rows: .acl, selection: .everything)])
+            return try await PlanTests.explainGeneric(plan, operation)
+        }
+        let parts = shown.split(separator: "Limit", maxSplits: 1)
+        #expect(parts.count == 2 && parts[0].contains("Nested Loop Left Join"), "\(shown)")
+        #expect(shown.contains("Index Scan using \"_User_pkey\""), "\(shown)")
+        #expect(shown.contains("Index Scan Backward using"), "\(shown)")
+        for word in ["Sort", "Seq Scan", "Hash"] { #expect(!shown.contains(word), "\(shown)") }
+    }
+
     /// On average a reader has read one topic, as a topic has one reader: only the two together find few rows for the
     /// reader who has read everything.
     @Test func whatAReaderHasReadIsFoundByReaderAndObject() async throws {
@@ -197,7 +216,7 @@ import Wire
         let rows = try await operation.write(
             """
             SELECT statement, generic_plans, custom_plans FROM pg_prepared_statements
-            WHERE statement LIKE 'SELECT t0%' OR statement LIKE 'SELECT count%'
+            WHERE statement LIKE 'SELECT t0%' OR statement LIKE 'SELECT page%' OR statement LIKE 'SELECT count%'
             """, [])
         return (0..<rows.count).map {
             Plans(statement: rows.string($0, 0), generic: rows.int($0, 1), custom: rows.int($0, 2))
