@@ -146,7 +146,7 @@ extension Condition {
     }
     /// The same by the field's name.
     public static func isIn(_ name: String, _ values: [Value]) -> Condition {
-        Condition(name, "$in", .array(values.map(\.compared)))
+        Condition(name, "$in", .alternatives(values.map(\.compared)))
     }
 
     /// None of these.
@@ -155,7 +155,7 @@ extension Condition {
     }
     /// The same by the field's name.
     public static func isNotIn(_ name: String, _ values: [Value]) -> Condition {
-        Condition(name, "$nin", .array(values.map(\.compared)))
+        Condition(name, "$nin", .alternatives(values.map(\.compared)))
     }
 
     /// The list holds this value.

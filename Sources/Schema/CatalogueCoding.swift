@@ -67,8 +67,9 @@ enum FieldDefinition {
         if case .string("ACL")? = definition["type"] { throw ParseError(111, "invalid field type: ACL") }
         let field = try read(definition)
         if case .relation = field.type {
-            for (option, shown) in [("required", "required"), ("defaultValue", "default value")]
-            where field.options[option] != nil {
+            // Parse-Swift says `"required": false` of every field.
+            for (shown, isSet) in [("required", field.required), ("default value", field.defaultValue != nil)]
+            where isSet {
                 throw ParseError(111, "The '\(shown)' option is not applicable for \(field.type)")
             }
         }

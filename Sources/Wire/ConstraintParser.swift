@@ -40,8 +40,8 @@ extension PredicateParser {
         case "$exists":
             if case .object(let members) = value, members["$relativeTime"] != nil { throw Self.misplacedRelativeTime }
             return .exists(value.isTruthy)
-        case "$in": return .isIn(try values(value, "bad $in value"))
-        case "$nin": return .notIn(try values(value, "bad $nin value"))
+        case "$in": return .isIn(try alternatives(value, "bad $in value"))
+        case "$nin": return .notIn(try alternatives(value, "bad $nin value"))
         case "$containedBy": return .containedBy(try values(value, "bad $containedBy: should be an array"))
         case "$all": return try all(value)
         case "$text": return .text(try text(value))
@@ -85,6 +85,12 @@ extension PredicateParser {
         values.reserveCapacity(elements.count)
         for element in elements { values.append(try Value.parse(element, for: .compared)) }
         return values
+    }
+
+    /// Of a list in the list each element counts for itself, as in Parse: Parse-Swift's `fetchAll` asks for ids so.
+    private func alternatives(_ json: JSON, _ message: String) throws(ParseError) -> [Value] {
+        guard case .array(let elements) = json else { throw .json(message) }
+        return try values(.array(elements.flatMap { $0.array ?? [$0] }), message)
     }
 
     /// A list of values, or of regular expressions that stand for beginnings: not both.
@@ -155,6 +161,11 @@ extension PredicateParser {
         else { throw .query("improper usage of \(name)") }
         return (try subquery(query, className), try path(key))
     }
+}
+
+extension JSON {
+    /// What `$in` and `$nin` take for these values: one that is a list lies in another list, or its elements would count.
+    public static func alternatives(_ values: [JSON]) -> JSON { .array(values.map { $0.array == nil ? $0 : [$0] }) }
 }
 
 extension RegexOptions {

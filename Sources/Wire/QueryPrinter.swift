@@ -27,8 +27,8 @@ extension Constraint {
         case .greater(let value): ["$gt": value.json]
         case .greaterOrEqual(let value): ["$gte": value.json]
         case .exists(let exists): ["$exists": .bool(exists)]
-        case .isIn(let values): ["$in": Self.list(values)]
-        case .notIn(let values): ["$nin": Self.list(values)]
+        case .isIn(let values): ["$in": .alternatives(values.map(\.json))]
+        case .notIn(let values): ["$nin": .alternatives(values.map(\.json))]
         case .all(let values): ["$all": Self.list(values)]
         case .allPrefixes(let prefixes):
             ["$all": .array(prefixes.map { ["$regex": .string("^" + RegexPattern.quoted($0))] })]

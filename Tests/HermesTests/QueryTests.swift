@@ -61,6 +61,7 @@ import Testing
             try await check(\.objectId == temas[1].objectId, [8])
             try await check(.isIn(\.comentarios, [3, 8]), [3, 8])
             try await check(.isNotIn(\.comentarios, [3, 8]), [5])
+            try await check(.isIn("etiquetas", [.array(["a", "b"]), .string("c")]), [3])
             try await check(.contains(\.etiquetas, "b"), [3, 8])
             try await check(.containsAll(\.etiquetas, ["a", "b"]), [3])
             try await check(.exists(\.lugar), [3, 5])

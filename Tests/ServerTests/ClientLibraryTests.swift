@@ -28,6 +28,38 @@ import Wire
         }
     }
 
+    /// Parse-Swift's `fetchAll` sends the ids as a list in the list.
+    @Test func idsInAListWithinAListAreFound() async throws {
+        try await withServer { server in
+            let ids = [
+                try await server.client.create("Post", ["n": 1]), try await server.client.create("Post", ["n": 2]),
+                try await server.client.create("Post", ["n": 3]),
+            ]
+            for (name, expected) in [("$in", [1, 2]), ("$nin", [3])] {
+                let condition: JSON = ["objectId": [name: [[.string(ids[0]), .string(ids[1])]]]]
+                let query = "limit=2&skip=0&where=\(condition.description.urlEncoded)"
+                let found = try await server.client.send("GET", "/classes/Post?\(query)")
+                let numbers = found.json["results"]?.array?.compactMap { $0.object?["n"]?.number }
+                #expect(numbers == expected.map(Double.init), "\(name): \(found.text)")
+            }
+        }
+    }
+
+    /// Parse-Swift says of each field of a new class that it is not required.
+    @Test func aRelationMayBeSaidNotToBeRequired() async throws {
+        try await withServer { server in
+            func made(_ className: String, _ option: (key: String, value: JSON)) async throws -> String {
+                let field = JSONObject([("type", "Relation"), ("targetClass", "_User"), option])
+                let schema: JSON = ["className": .string(className), "fields": ["friends": .object(field)]]
+                return try await server.client.send("POST", "/schemas/\(className)", schema, master: true).summary
+            }
+            let isOptional = try await made("Optional", ("required", false))
+            #expect(isOptional == "200")
+            let isRequired = try await made("Required", ("required", true))
+            #expect(isRequired == "400/111")
+        }
+    }
+
     /// ParsePy logs in by the URL alone, where a password may look like anything.
     @Test(arguments: ["12345", "true", "null", "[1]", "\"quoted\"", "a+b c&d=e"])
     func whatTheURLOfALogInSaysIsText(_ password: String) async throws {

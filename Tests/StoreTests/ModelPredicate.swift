@@ -31,7 +31,7 @@ extension Model {
         switch name {
         case "$in", "$nin":
             guard !path.contains("."), let type = table.type(path) else { return }
-            for value in value.array ?? [] where value != .null && !suits(value, type) { refusals.codes.insert(102) }
+            for value in alternatives(value) where value != .null && !suits(value, type) { refusals.codes.insert(102) }
         case "$inQuery", "$notInQuery": checkSubquery(value.object ?? JSONObject())
         case "$select", "$dontSelect":
             guard let query = value.object?["query"]?.object, let key = value.object?["key"]?.string else { return }
@@ -46,6 +46,9 @@ extension Model {
         if case .refused(let code) = enter(target, "find") { refusals.codes.insert(code) }
         check(query["where"]?.object ?? JSONObject(), on: target, order: query["order"]?.string)
     }
+
+    /// Of a list in a list of `$in`, each element counts for itself.
+    private func alternatives(_ list: JSON) -> [JSON] { (list.array ?? []).flatMap { $0.array ?? [$0] } }
 
     /// Whether a value can stand in the `$in` of a field.
     private func suits(_ value: JSON, _ type: FieldType) -> Bool {
@@ -96,8 +99,8 @@ extension Model {
         case "$lte": return compares(value, wanted) { $0 <= 0 }
         case "$gt": return compares(value, wanted) { $0 > 0 }
         case "$gte": return compares(value, wanted) { $0 >= 0 }
-        case "$in": return (wanted.array ?? []).contains { equals(value, $0) }
-        case "$nin": return !(wanted.array ?? []).contains { equals(value, $0) }
+        case "$in": return alternatives(wanted).contains { equals(value, $0) }
+        case "$nin": return !alternatives(wanted).contains { equals(value, $0) }
         case "$all":
             let wanted = wanted.array ?? []
             return !wanted.isEmpty

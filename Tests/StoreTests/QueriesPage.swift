@@ -99,7 +99,7 @@ enum QueriesPage {
             "Lists of values",
             [
                 #"{"votos": {"$in": [1, 2, 3]}}"#, #"{"titulo": {"$in": ["Hola", null]}}"#, #"{"votos": {"$in": []}}"#,
-                #"{"titulo": {"$nin": ["Hola", "Adiós"]}}"#,
+                #"{"votos": {"$in": [[1, 2], 3]}}"#, #"{"titulo": {"$nin": ["Hola", "Adiós"]}}"#,
                 #"{"autor": {"$in": [{"__type": "Pointer", "className": "_User", "objectId": "anaanaanaa"}]}}"#,
             ]
         ),

@@ -42,6 +42,8 @@ import Testing
         #expect(try constraint(#"{"$ne":"x"}"#) == .notEqual(.string("x")))
         #expect(try constraint(#"{"$in":["x",null]}"#) == .isIn([.string("x"), .null]))
         #expect(try constraint(#"{"$nin":[]}"#) == .notIn([]))
+        #expect(try constraint(#"{"$in":[["x",1],null]}"#) == .isIn([.string("x"), .number(1), .null]))
+        #expect(try constraint(#"{"$nin":[[["x"]],[]]}"#) == .notIn([.array(["x"])]))
         #expect(try constraint(#"{"$exists":false}"#) == .exists(false))
         #expect(try constraint(#"{"$all":["x"]}"#) == .all([.string("x")]))
         #expect(try constraint(#"{"$containedBy":[1]}"#) == .containedBy([.number(1)]))
