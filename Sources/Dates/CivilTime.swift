@@ -32,32 +32,31 @@ public struct CivilTime: Sendable, Hashable {
             end.pointee = UInt8(ascii: byte)
             end += 1
         }
-        func digits(_ value: Int, _ count: Int) {
-            var rest = value
-            for place in stride(from: count - 1, through: 0, by: -1) {
-                end[place] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
-                rest /= 10
-            }
-            end += count
+        func two(_ value: Int) {
+            end[0] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: value / 10)
+            end[1] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: value % 10)
+            end += 2
         }
-        if date.year >= 0, date.year <= 9999 {
-            digits(date.year, 4)
-        } else {
+        let year = date.year.magnitude
+        if date.year < 0 || date.year > 9999 {
             put(date.year < 0 ? "-" : "+")
-            digits(abs(date.year), 6)
+            two(Int(truncatingIfNeeded: year / 10_000))
         }
+        two(Int(truncatingIfNeeded: year / 100 % 100))
+        two(Int(truncatingIfNeeded: year % 100))
         put("-")
-        digits(date.month, 2)
+        two(date.month)
         put("-")
-        digits(date.day, 2)
+        two(date.day)
         put("T")
-        digits(hour, 2)
+        two(hour)
         put(":")
-        digits(minute, 2)
+        two(minute)
         put(":")
-        digits(second, 2)
+        two(second)
         put(".")
-        digits(millisecond, 3)
+        put(Unicode.Scalar(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: millisecond / 100)))
+        two(millisecond % 100)
         put("Z")
         return end - start
     }

@@ -18,6 +18,8 @@ final class IsolateThread {
     private(set) lazy var client = HTTPClient(loop: loop)
 
     private var entry: [String: Engine.Value] = [:]
+    /// What calls of a handler begin with: its name, made once.
+    private var names: [HandlerKey: [Engine.Argument]] = [:]
     private var isLoaded = false
     /// Calls of handlers that the code has not registered yet.
     private var early: [RunningCall] = []
@@ -108,12 +110,19 @@ final class IsolateThread {
             early.append(call)
             return
         }
-        let parts = call.key.parts
-        let arguments: [Engine.Argument] = [
-            .text(parts.sort), .text(parts.name), .text(parts.className), .json(call.payload),
-            .text(call.call.sessionToken),
-        ]
-        if let fault = enter("start", owner: call.number, arguments) { end(call.number, fault) }
+        let arguments: [Engine.Argument] = [.json(call.payload), .text(call.call.sessionToken)]
+        if let fault = enter("start", owner: call.number, name(call.key) + arguments) { end(call.number, fault) }
+    }
+
+    /// As `start` takes it: sort, name, class.
+    private func name(_ key: HandlerKey) -> [Engine.Argument] {
+        if let name = names[key] { return name }
+        let parts = key.parts
+        let name = [parts.sort, parts.name, parts.className].map { text -> Engine.Argument in
+            engine.value(text).map { .value(engine.keep($0)) } ?? .text(text)
+        }
+        names[key] = name
+        return name
     }
 
     private func timeOut(_ call: RunningCall) {

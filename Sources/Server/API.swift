@@ -210,10 +210,16 @@ enum RequestBody {
 
     /// `a=1&b=2`, decoded.
     static func pairs(_ text: String) -> [(String, String)] {
-        text.split(separator: "&").map { part in
-            let sides = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            let decode = { (side: Substring) in String(percentDecoding: side, plusIsSpace: true) ?? String(side) }
-            return (decode(sides[0]), sides.count > 1 ? decode(sides[1]) : "")
+        let decode = { (side: Slice<UnsafeBufferPointer<UInt8>>) in
+            let side = UnsafeBufferPointer(rebasing: side)
+            return String(percentDecoding: side, plusIsSpace: true) ?? String(decoding: side, as: UTF8.self)
+        }
+        var text = text
+        return text.withUTF8 { bytes in
+            bytes.split(separator: UInt8(ascii: "&")).map { part in
+                guard let equals = part.firstIndex(of: UInt8(ascii: "=")) else { return (decode(part), "") }
+                return (decode(part[..<equals]), decode(part[(equals + 1)...]))
+            }
         }
     }
 }

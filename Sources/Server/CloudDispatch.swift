@@ -16,11 +16,16 @@ final class CloudDispatch {
     private(set) var rateLimits = RateLimits([])
     /// Seconds that a call may take.
     private let timeLimit: Double
+    // Options that every call tells; asking for one of them copies them all.
+    private let publicURL: String
+    private let appId: String
 
     init(_ api: API, _ registry: CloudRegistry, timeLimit: Double) {
         self.api = api
         self.registry = registry
         self.timeLimit = timeLimit
+        publicURL = api.options.publicURL
+        appId = api.options.appId
     }
 
     /// Takes what the registry has now. Called before each request: costs one look at a number.
@@ -121,8 +126,8 @@ final class CloudDispatch {
         call.roles = operation.viewer.roles
         call.requestId = operation.request.id
         call.languages = operation.request.language
-        call.publicURL = api.options.publicURL
-        call.appId = api.options.appId
+        call.publicURL = publicURL
+        call.appId = appId
         let asked = call
         let limit = handler.timeLimit ?? timeLimit
         do {

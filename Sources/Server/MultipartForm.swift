@@ -1,9 +1,12 @@
+import Glibc
 import Wire
 
 /// A form of `multipart/form-data` (RFC 7578), of fields without files, as functions may be sent it.
 enum MultipartForm {
     /// What parts the form, as its content type says; nil for any other type.
     static func boundary(_ contentType: String) -> [UInt8]? {
+        // Most send JSON, which a look at the first bytes tells.
+        guard strncasecmp(contentType, "multipart/", 10) == 0 else { return nil }
         let parts = contentType.split(separator: ";").map { $0.trimmed }
         guard parts.first?.lowercased() == "multipart/form-data" else { return nil }
         guard let named = parts.first(where: { $0.lowercased().hasPrefix("boundary=") }) else { return nil }

@@ -6,6 +6,14 @@ struct Access {
     let viewer: Viewer
     /// How refusals read (`enableSanitizedErrorResponse`).
     let sanitizesErrors: Bool
+    /// Who asks, as ACLs name it: one parameter, wherever a statement looks at an ACL.
+    private let principals: SQL
+
+    init(viewer: Viewer, sanitizesErrors: Bool) {
+        self.viewer = viewer
+        self.sanitizesErrors = sanitizesErrors
+        principals = SQL.texts(viewer.principals)
+    }
 
     enum Rows {
         /// No condition but the ACL.
@@ -81,7 +89,7 @@ struct Access {
             conditions.append(.when("\(table.column("user")) = \(SQL.text(userId))"))
         } else {
             let column = table.column(access == .read ? "_rperm" : "_wperm")
-            conditions.append(.when("(\(column) IS NULL OR \(column) &&~ \(SQL.texts(viewer.principals)))"))
+            conditions.append(.when("(\(column) IS NULL OR \(column) &&~ \(principals))"))
         }
         if case .pointers(let fields) = rows {
             guard let userId = viewer.userId else { return .never }

@@ -38,12 +38,11 @@ public struct ObjectExport {
         let set = ResultSet(
             className: schema.name, columns: columns, relations: schema.relations.map { ($0.label, $0.target) },
             rows: rows)
-        let writer = ObjectWriter(fileURLPrefix: "")
         let first = ResultSet.firstColumn + columns.count
         for row in 0..<rows.count {
             before(&out)
-            writer.write(
-                set, row,
+            ObjectWriter.write(
+                set, row, "",
                 extra: { out in
                     for (index, field) in hidden.enumerated() where !rows.isNull(row, first + index) {
                         out.raw(",")

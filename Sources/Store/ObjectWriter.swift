@@ -3,12 +3,43 @@ import Postgres
 import Schema
 import Wire
 
-/// Writes objects as clients read them, straight from the rows.
+/// Writes objects as clients read them, straight from the rows. One for each piece of text, part of which it may write
+/// again.
 struct ObjectWriter {
-    let fileURLPrefix: String
+    private let fileURLPrefix: String
+    /// What was written last, of an object of the answer and of one that is included.
+    private var acl: WrittenACL?
+    private var includedACL: WrittenACL?
 
-    /// `{…}`; with `asIncluded`, beginning with `__type` and `className`.
-    func write(
+    private struct WrittenACL {
+        let readers: UnsafeRawBufferPointer
+        let writers: UnsafeRawBufferPointer
+        let text: Range<Int>
+    }
+
+    private init(fileURLPrefix: String) { self.fileURLPrefix = fileURLPrefix }
+
+    /// `{…},{…}`: all that are shown.
+    static func write(_ set: ResultSet, _ fileURLPrefix: String, to out: inout JSONWriter) {
+        out.reserve(set.rows.memorySize)
+        var writer = ObjectWriter(fileURLPrefix: fileURLPrefix)
+        for row in 0..<set.count {
+            if row > 0 { out.raw(",") }
+            writer.write(set, row, to: &out)
+        }
+    }
+
+    /// `{…}`, and whatever `extra` adds before the closing brace.
+    static func write(
+        _ set: ResultSet, _ row: Int, _ fileURLPrefix: String, extra: ((inout JSONWriter) -> Void)? = nil,
+        to out: inout JSONWriter
+    ) {
+        var writer = ObjectWriter(fileURLPrefix: fileURLPrefix)
+        writer.write(set, row, extra: extra, to: &out)
+    }
+
+    /// With `asIncluded`, it begins with `__type` and `className`.
+    private mutating func write(
         _ set: ResultSet, _ row: Int, asIncluded: Bool = false, extra: ((inout JSONWriter) -> Void)? = nil,
         to out: inout JSONWriter
     ) {
@@ -22,26 +53,34 @@ struct ObjectWriter {
             out.raw(",\"className\":")
             out.string(set.className)
         }
+        var created: (moment: Int64, text: Range<Int>)?
         if !set.rows.isNull(row, first + 1) {
+            let moment = set.rows.timestampMilliseconds(row, first + 1)
             out.raw(",\"createdAt\":\"")
-            out.timestamp(set.rows.timestampMilliseconds(row, first + 1))
+            let start = out.count
+            out.timestamp(moment)
+            created = (moment, start..<out.count)
             out.raw("\"")
         }
         if set.showsUpdate, !set.rows.isNull(row, first + 2) {
+            let moment = set.rows.timestampMilliseconds(row, first + 2)
             out.raw(",\"updatedAt\":\"")
-            out.timestamp(set.rows.timestampMilliseconds(row, first + 2))
+            // Most were never changed.
+            if let created, created.moment == moment { out.again(created.text) } else { out.timestamp(moment) }
             out.raw("\"")
         }
-        for column in set.columns where !set.rows.isNull(row, column.index) {
-            if set.holdsTokens, column.name == "sessionToken" {
-                guard let token = SessionToken.shown(set.rows.string(row, column.index), set.tokenSeal) else {
+        // Where they lie: a copy of each for each row would take as long as writing it.
+        set.columns.withUnsafeBufferPointer { columns in
+            for index in columns.indices where !set.rows.isNull(row, columns[index].index) {
+                if set.holdsTokens, columns[index].name == "sessionToken" {
+                    guard let token = SessionToken.shown(set.rows.string(row, columns[index].index), set.tokenSeal)
+                    else { continue }
+                    out.raw(columns[index].label)
+                    out.string(token)
                     continue
                 }
-                out.raw(column.label)
-                out.string(token)
-                continue
+                write(columns[index], of: set, row, to: &out)
             }
-            write(column, of: set, row, to: &out)
         }
         for relation in set.relations {
             out.raw(relation.label)
@@ -49,12 +88,12 @@ struct ObjectWriter {
             out.string(relation.target)
             out.raw("}")
         }
-        writeACL(set.rows, row, first + 3, to: &out)
+        writeACL(set.rows, row, first + 3, asIncluded: asIncluded, to: &out)
         extra?(&out)
         out.raw("}")
     }
 
-    private func write(_ column: ResultSet.Column, of set: ResultSet, _ row: Int, to out: inout JSONWriter) {
+    private mutating func write(_ column: ResultSet.Column, of set: ResultSet, _ row: Int, to out: inout JSONWriter) {
         let rows = set.rows
         switch column.type {
         case .pointer(let target):
@@ -145,7 +184,7 @@ struct ObjectWriter {
     }
 
     /// A list or an object with the pointers in it that are included replaced; those that are gone are left out.
-    private func write(_ json: JSON, _ included: Included, to out: inout JSONWriter) {
+    private mutating func write(_ json: JSON, _ included: Included, to out: inout JSONWriter) {
         switch json {
         case .array(let elements):
             out.raw("[")
@@ -198,9 +237,19 @@ struct ObjectWriter {
         return Pointer(className: className, objectId: id)
     }
 
-    /// A list of objects spends much of its time here: principals are compared and written where they lie.
-    private func writeACL(_ rows: Rows, _ row: Int, _ column: Int, to out: inout JSONWriter) {
+    /// A list of objects spends much of its time here: an ACL like the last one is copied, and principals are compared
+    /// and written where they lie.
+    private mutating func writeACL(
+        _ rows: Rows, _ row: Int, _ column: Int, asIncluded: Bool, to out: inout JSONWriter
+    ) {
         guard !rows.isNull(row, column) || !rows.isNull(row, column + 1) else { return }
+        let acl = (readers: rows.bytes(row, column), writers: rows.bytes(row, column + 1))
+        if let last = asIncluded ? includedACL : self.acl, ObjectWriter.isSame(last.readers, acl.readers),
+            ObjectWriter.isSame(last.writers, acl.writers)
+        {
+            return out.again(last.text)
+        }
+        let start = out.count
         let readers = rows.elements(row, column)
         let writers = rows.elements(row, column + 1)
         out.raw(",\"ACL\":{")
@@ -209,19 +258,21 @@ struct ObjectWriter {
             if !first { out.raw(",") }
             first = false
             out.string(principal)
-            let writes = writers.contains { isSame($0, principal) }
+            let writes = writers.contains { ObjectWriter.isSame($0, principal) }
             out.raw(writes ? ":{\"read\":true,\"write\":true}" : ":{\"read\":true}")
         }
-        for principal in writers where !readers.contains(where: { isSame($0, principal) }) {
+        for principal in writers where !readers.contains(where: { ObjectWriter.isSame($0, principal) }) {
             if !first { out.raw(",") }
             first = false
             out.string(principal)
             out.raw(":{\"write\":true}")
         }
         out.raw("}")
+        let written = WrittenACL(readers: acl.readers, writers: acl.writers, text: start..<out.count)
+        if asIncluded { includedACL = written } else { self.acl = written }
     }
 
-    private func isSame(_ one: UnsafeRawBufferPointer, _ other: UnsafeRawBufferPointer) -> Bool {
+    private static func isSame(_ one: UnsafeRawBufferPointer, _ other: UnsafeRawBufferPointer) -> Bool {
         guard one.count == other.count, let first = one.baseAddress, let second = other.baseAddress else {
             return one.count == other.count
         }

@@ -153,28 +153,44 @@ struct ReadSQL {
     ) -> (SQL, [Joined]) {
         let shown = joins.compactMap { join in columns.first { $0.name == join.field }.map { (join, $0.index) } }
         guard !shown.isEmpty else { return ("SELECT \(expressions) FROM \(source)", []) }
-        var page: SQL = "SELECT \(expressions)"
-        for key in order.keys { page += ", \(key.expression)" }
-        let names: [SQL] = (0..<width).map { "c\(number: $0)" }
-        let keyNames: [SQL] = order.keys.indices.map { "k\(number: $0)" }
-        var results: SQL = "\(names.map { "page.\($0)" })"
-        var tables: SQL = "(\(page) FROM \(source)) AS page (\(names + keyNames))"
+        var sql: SQL = "SELECT "
+        sql.append(names: "page.c", width)
+        var tables: SQL = ""
         var joined: [Joined] = []
         var first = width
         for (join, pointer) in shown {
             let table = access.table(join.target, aliases.next())
             let (columns, expressions) = select(join.selection, of: table, from: first)
-            results += ", \(expressions)"
-            tables += " LEFT JOIN LATERAL \(one(table, "page.c\(number: pointer)", join.rows)) ON true"
+            sql.append(literal: ", ")
+            sql += expressions
+            tables.append(literal: " LEFT JOIN LATERAL ")
+            tables += one(table, "page.c\(number: pointer)", join.rows)
+            tables.append(literal: " ON true")
             joined.append(
                 Joined(
                     field: join.field, className: join.target.name, columns: columns,
                     relations: relations(join.target), first: first))
             first += ResultSet.firstColumn + columns.count
         }
-        var sql: SQL = "SELECT \(results) FROM \(tables)"
-        if !keyNames.isEmpty {
-            sql += " ORDER BY \(zip(order.keys, keyNames).map { key, name in key.sql("page.\(name)") })"
+        sql.append(literal: " FROM (SELECT ")
+        sql += expressions
+        for key in order.keys {
+            sql.append(literal: ", ")
+            sql += key.expression
+        }
+        sql.append(literal: " FROM ")
+        sql += source
+        sql.append(literal: ") AS page (")
+        sql.append(names: "c", width)
+        if !order.keys.isEmpty {
+            sql.append(literal: ", ")
+            sql.append(names: "k", order.keys.count)
+        }
+        sql.append(literal: ")")
+        sql += tables
+        for (index, key) in order.keys.enumerated() {
+            sql.append(literal: index == 0 ? " ORDER BY " : ", ")
+            sql += key.sql("page.k\(number: index)")
         }
         return (sql, joined)
     }
@@ -234,13 +250,17 @@ struct ReadSQL {
         let hidesNothing = protected.isEmpty && table.schema.name != "_User"
         for column in table.schema.columns where selection.shows(column.name) {
             if hidesNothing {
-                sql += ", \(alias).\(column: column)"
+                sql.append(literal: ", ")
+                sql += alias
+                sql.append(literal: ".")
+                sql.append(column)
             } else {
                 guard
                     let expression = access.readable(
                         column.name, protected, of: table, ownRowsShowAll: options.ownersSeeProtectedFields)
                 else { continue }
-                sql += ", \(expression)"
+                sql.append(literal: ", ")
+                sql += expression
             }
             columns.append(ResultSet.Column(column, index: first + columns.count))
         }

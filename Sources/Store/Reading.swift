@@ -63,14 +63,7 @@ public struct Found {
 
     private func writeResults(to out: inout JSONWriter) {
         out.raw("[")
-        if let set = resultSet {
-            out.reserve(set.rows.memorySize)
-            let writer = ObjectWriter(fileURLPrefix: fileURLPrefix)
-            for row in 0..<set.count {
-                if row > 0 { out.raw(",") }
-                writer.write(set, row, to: &out)
-            }
-        }
+        if let set = resultSet { ObjectWriter.write(set, fileURLPrefix, to: &out) }
         out.raw("]")
     }
 }
@@ -104,7 +97,7 @@ public struct FoundObject {
     public func write(to out: inout JSONWriter, extra: ((inout JSONWriter) -> Void)? = nil) {
         switch source {
         case .row(let set, let row, let fileURLPrefix):
-            ObjectWriter(fileURLPrefix: fileURLPrefix).write(set, row, extra: extra, to: &out)
+            ObjectWriter.write(set, row, fileURLPrefix, extra: extra, to: &out)
         case .json(let object):
             out.raw("{\"objectId\":")
             out.string(objectId)

@@ -48,8 +48,28 @@ struct SQL: Sendable {
         for hole in other.holes { holes.append(Hole(offset: start + hole.offset, parameter: hole.parameter)) }
     }
 
-    fileprivate mutating func append(literal: StaticString) {
+    mutating func append(literal: StaticString) {
         literal.withUTF8Buffer { text.append(contentsOf: $0) }
+    }
+
+    fileprivate mutating func append(number: Int) {
+        // Most have one digit.
+        if (0...9).contains(number) {
+            text.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: number))
+        } else {
+            text.append(contentsOf: String(number).utf8)
+        }
+    }
+
+    mutating func append(_ column: ClassSchema.Column) { text.append(contentsOf: column.identifier.utf8) }
+
+    /// `prefix0, prefix1…`: so many names that this program chose.
+    mutating func append(names prefix: StaticString, _ count: Int) {
+        for number in 0..<count {
+            if number > 0 { append(literal: ", ") }
+            append(literal: prefix)
+            append(number: number)
+        }
     }
 
     /// The statement's text, and what `$1`, `$2`… in it stand for.
@@ -75,7 +95,8 @@ struct SQL: Sendable {
             }
             out.append(UInt8(ascii: "$"))
             out.append(contentsOf: String(number).utf8)
-            out.append(contentsOf: [UInt8(ascii: ":"), UInt8(ascii: ":")])
+            out.append(UInt8(ascii: ":"))
+            out.append(UInt8(ascii: ":"))
             hole.parameter.type.withUTF8Buffer { out.append(contentsOf: $0) }
         }
         out.append(contentsOf: text[start...])
@@ -113,12 +134,10 @@ extension SQL: ExpressibleByStringInterpolation {
 
         /// An identifier.
         mutating func appendInterpolation(name: String) { sql.text.append(contentsOf: quoted(name).utf8) }
-        mutating func appendInterpolation(column: ClassSchema.Column) {
-            sql.text.append(contentsOf: column.identifier.utf8)
-        }
+        mutating func appendInterpolation(column: ClassSchema.Column) { sql.append(column) }
         /// A word of SQL that this program chose.
         mutating func appendInterpolation(word: StaticString) { sql.append(literal: word) }
-        mutating func appendInterpolation(number: Int) { sql.text.append(contentsOf: String(number).utf8) }
+        mutating func appendInterpolation(number: Int) { sql.append(number: number) }
     }
 }
 
@@ -187,7 +206,10 @@ enum Condition: Sendable {
 
     private static func joined(_ parts: [SQL], _ word: StaticString) -> SQL? {
         guard var sql = parts.first else { return nil }
-        for part in parts.dropFirst() { sql += "\(word: word)\(part)" }
+        for part in parts.dropFirst() {
+            sql.append(literal: word)
+            sql += part
+        }
         return sql
     }
 }

@@ -49,7 +49,7 @@ struct WritePlan {
             rows: rows, first: first)
         set.tokenSeal = tokenSeal
         var out = JSONWriter()
-        ObjectWriter(fileURLPrefix: fileURLPrefix).write(set, 0, to: &out)
+        ObjectWriter.write(set, 0, fileURLPrefix, to: &out)
         return try JSONParser.parse(out.bytes).object ?? JSONObject()
     }
 

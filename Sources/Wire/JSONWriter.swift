@@ -58,6 +58,16 @@ public struct JSONWriter {
         }
     }
 
+    /// What stands at `range` of what was written, once more.
+    public mutating func again(_ range: Range<Int>) {
+        precondition(range.lowerBound >= 0 && range.upperBound <= count, "nothing was written there yet")
+        let back = count - range.lowerBound
+        write(range.count) { out in
+            UnsafeMutableRawPointer(out).copyMemory(from: out - back, byteCount: range.count)
+            return range.count
+        }
+    }
+
     public mutating func byte(_ byte: UInt8) {
         write(1) { out in
             out.pointee = byte

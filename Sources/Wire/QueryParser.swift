@@ -213,6 +213,8 @@ enum QueryParser {
     /// Each path once and parents before children, shorter paths first.
     /// - Throws: 102 for more than anybody needs, before it is worked out.
     static func withParents(_ names: [String]) throws(ParseError) -> [[String]] {
+        // Most name one field.
+        if names.count == 1, !names[0].isEmpty, !names[0].utf8.contains(UInt8(ascii: ".")) { return [names] }
         var seen: Set<[String]> = []
         var paths: [[String]] = []
         for name in names {

@@ -17,7 +17,7 @@ import Testing
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let completions = try #require(Completions.script(for: shell))
         try completions.write(toFile: "\(folder)/\(name)", atomically: true, encoding: .utf8)
-        FileManager.default.createFile(atPath: "\(folder)/export.json", contents: nil)
+        _ = FileManager.default.createFile(atPath: "\(folder)/export.json", contents: nil)
         try script(folder).write(toFile: "\(folder)/run", atomically: true, encoding: .utf8)
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/timeout")

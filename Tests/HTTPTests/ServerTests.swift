@@ -101,6 +101,9 @@ import Testing
         #expect(String(percentDecoding: "a+b%26", plusIsSpace: true) == "a b&")
         #expect(String(percentDecoding: "%zz") == nil)
         #expect(String(percentDecoding: "%4") == nil)
+        #expect(String(percentDecoding: "a%") == nil)
+        #expect(String(percentDecoding: "%41%4") == nil)
+        #expect(String(percentDecoding: "") == "")
         #expect(String(percentDecoding: "%ff") == nil)
     }
 

@@ -8,6 +8,17 @@ import Wire
 @testable import JavaScript
 
 @Suite struct CallTests {
+    @Test func noKeyOfAClientsIsMoreThanAKey() async throws {
+        let script = try Script(
+            """
+            Parse.Cloud.define('quien', ({ params }) => [params.jefe === undefined, params.datos.jefe === undefined, Object.keys(params)]);
+            """)
+        let code = try await script.load()
+        let trick: JSON = ["jefe": true]
+        let answer = try await code.call("quien", ["__proto__": trick, "datos": ["__proto__": trick]])
+        #expect(answer.body == [true, true, ["__proto__", "datos"]])
+    }
+
     @Test func aFunctionAnswersWhatItReturns() async throws {
         let script = try Script(
             """

@@ -136,6 +136,21 @@ import Wire
         #expect(again.body == true)
     }
 
+    /// It would wait for its time limit otherwise.
+    @Test func whatIsNoJSONFailsAtOnce() async throws {
+        let script = try Script(
+            """
+            Parse.Cloud.define('grande', () => 1n);
+            Parse.Cloud.define('anillo', ({ context }) => { context.ella = context; return 1; });
+            """)
+        let code = try await script.load()
+        for name in ["grande", "anillo"] {
+            let error = await fault { try await code.call(name) }
+            #expect(error?.code == 141)
+            #expect(error?.message.contains("took longer") == false, "\(error?.message ?? "")")
+        }
+    }
+
     @Test func aCancelledCallEndsAtOnce() async throws {
         let script = try Script(
             """

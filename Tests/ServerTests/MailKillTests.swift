@@ -87,7 +87,7 @@ import Wire
             try await database.transaction { transaction in
                 // The job's end waits for this.
                 _ = try await transaction.execute("SELECT 1 FROM \"_Job\" WHERE \"id\" = $1 FOR UPDATE", [.int(id)])
-                FileManager.default.createFile(atPath: postbox.folder + "/go", contents: nil)
+                _ = FileManager.default.createFile(atPath: postbox.folder + "/go", contents: nil)
                 try await until(loop) { postbox.letters.count == 1 }
                 try await until(loop) { try await MailKillTests.commits(database).count > 0 }
                 first.child.signal(SIGKILL)

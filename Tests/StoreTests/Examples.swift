@@ -58,12 +58,14 @@ struct Built: Equatable {
         let query = try Query.parse(className: className, parameters: members)
         let table = try #require(schema[className])
         let access = Access(viewer: viewer, sanitizesErrors: true)
+        let selection = FieldSelection(
+            keys: query.keys.map { $0.map { [$0.field] + $0.rest } },
+            excluded: query.excludeKeys.map { [$0.field] + $0.rest })
+        let joins = Inclusion(schema: schema, access: access, options: StoreOptions())
+            .joins(IncludeTree(query.include), selection, of: table)
         let plan = try ReadSQL(schema: schema, access: access, options: StoreOptions()).find(
-            table, query,
-            selection: FieldSelection(
-                keys: query.keys.map { $0.map { [$0.field] + $0.rest } },
-                excluded: query.excludeKeys.map { [$0.field] + $0.rest }),
-            rows: try access.decide(.find, on: table), limit: query.limit ?? 100)
+            table, query, selection: selection, rows: try access.decide(.find, on: table), limit: query.limit ?? 100,
+            joins: joins)
         return Built(text: plan.statement.text, parameters: plan.parameters)
     }
 

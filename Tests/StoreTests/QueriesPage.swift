@@ -167,6 +167,13 @@ enum QueriesPage {
         ),
         ("A user: the ACL.", #"{"keys": "titulo"}"#, ana, nil),
         (
+            """
+            What the pointers of a page lead to comes in its own rows: of at most four fields, and of pages of at most 50
+            objects (otherwise a statement for each class that is included reads its objects once).
+            """,
+            #"{"keys": "titulo,foro.nombre", "order": "-createdAt", "limit": 20}"#, ana, nil
+        ),
+        (
             "Pointer permissions: `\"find\": {\"pointerFields\": [\"autor\"]}`.", #"{"keys": "titulo"}"#, ana,
             #"{"find": {"pointerFields": ["autor"]}}"#
         ),

@@ -103,28 +103,39 @@ public final class HTTPRequest {
 
 extension String {
     /// Percent-encoding undone; nil when it is malformed or does not come to UTF-8.
-    public init?(percentDecoding text: some StringProtocol, plusIsSpace: Bool = false) {
-        let utf8 = text.utf8
-        guard utf8.contains(where: { $0 == UInt8(ascii: "%") || (plusIsSpace && $0 == UInt8(ascii: "+")) }) else {
-            self = String(text)
+    public init?(percentDecoding text: Substring, plusIsSpace: Bool = false) {
+        var text = text
+        guard let text = text.withUTF8({ String(percentDecoding: $0, plusIsSpace: plusIsSpace) }) else { return nil }
+        self = text
+    }
+
+    /// The same of UTF-8.
+    public init?(percentDecoding text: UnsafeBufferPointer<UInt8>, plusIsSpace: Bool = false) {
+        guard text.contains(where: { $0 == UInt8(ascii: "%") || (plusIsSpace && $0 == UInt8(ascii: "+")) }) else {
+            self.init(validating: text, as: UTF8.self)
             return
         }
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(utf8.count)
-        var rest = utf8.makeIterator()
-        while let byte = rest.next() {
-            switch byte {
-            case UInt8(ascii: "%"):
-                guard let high = rest.next().flatMap(hexDigit), let low = rest.next().flatMap(hexDigit) else {
-                    return nil
+        let decoded: String? = withUnsafeTemporaryAllocation(of: UInt8.self, capacity: text.count) { bytes in
+            var count = 0
+            var index = 0
+            while index < text.count {
+                var byte = text[index]
+                index += 1
+                if byte == UInt8(ascii: "%") {
+                    guard index + 1 < text.count, let high = hexDigit(text[index]), let low = hexDigit(text[index + 1])
+                    else { return nil }
+                    byte = high << 4 | low
+                    index += 2
+                } else if plusIsSpace, byte == UInt8(ascii: "+") {
+                    byte = UInt8(ascii: " ")
                 }
-                bytes.append(high << 4 | low)
-            case UInt8(ascii: "+") where plusIsSpace: bytes.append(UInt8(ascii: " "))
-            default: bytes.append(byte)
+                bytes[count] = byte
+                count += 1
             }
+            return String(validating: UnsafeBufferPointer(rebasing: bytes[..<count]), as: UTF8.self)
         }
-        guard let text = String(validating: bytes, as: UTF8.self) else { return nil }
-        self = text
+        guard let decoded else { return nil }
+        self = decoded
     }
 }
 

@@ -22,10 +22,13 @@
     const request = requestOf(payload, token);
     const contextBefore = JSON.stringify(request.context);
     const finish = ({ body, response } = {}) => {
-      if (!running.delete(owner)) return;
+      if (!running.has(owner)) return;
+      // What is no JSON throws here: the call still runs then, and fails.
       const context = JSON.stringify(request.context);
-      host.finish(owner, body === undefined ? undefined : JSON.stringify(body), context === contextBefore ? undefined : context,
-        response && JSON.stringify(response));
+      const told = [body === undefined ? undefined : JSON.stringify(body), context === contextBefore ? undefined : context,
+        response && JSON.stringify(response)];
+      running.delete(owner);
+      host.finish(owner, ...told);
     };
     const fail = error => {
       if (!running.delete(owner)) return;
@@ -33,11 +36,12 @@
       host.fail(owner, code, message, thrown);
     };
     const kind = sort === 'trigger' ? triggers[name] : sort === 'function' ? ofFunction : ofJob;
-    try {
-      kind(entry, request, payload).then(finish).catch(fail);
-    } catch (error) {
-      fail(error);
-    }
+    answer(kind(entry, request, payload), finish, fail);
+  }
+
+  // What can't be written as JSON fails, too.
+  async function answer(told, finish, fail) {
+    try { finish(await told); } catch (error) { fail(error); }
   }
 
   function forget() { running.delete(turn.owner); }
@@ -53,21 +57,26 @@
 
   // MARK: functions and jobs
 
-  // Of parameters only these become objects.
+  // Of parameters only these become objects. All others stay what JSON made of them, so that no key of a client's is more
+  // than a key.
   function parameters(value) {
-    if (Array.isArray(value)) return value.map(parameters);
-    if (!isPlain(value)) return value;
+    if (value === null || typeof value !== 'object') return value;
     switch (value.__type) {
       case 'Date': return Object.assign(new Date(value.iso), value);
       case 'Pointer': return ParseObject.fromJSON(value);
       case 'File': return decode(value);
-      default: return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, parameters(one)]));
+      default:
     }
+    for (const key of Object.keys(value)) {
+      const one = value[key];
+      if (one !== null && typeof one === 'object') value[key] = parameters(one);
+    }
+    return value;
   }
 
   async function ofFunction({ handler, validator }, request, payload) {
     request.params = parameters(payload.params || {});
-    await validate(validator, request);
+    if (validator) await validate(validator, request);
     const response = new Response();
     const result = handler.length >= 2 ? await answered(handler, request, response) : await handler(request);
     return { body: encode(result), response: response.told };
@@ -118,7 +127,7 @@
   const skipped = Symbol('skipped');
   async function run({ handler, validator }, request) {
     if (request.master && validator && validator.skipWithMasterKey) return { returned: skipped };
-    await validate(validator, request);
+    if (validator) await validate(validator, request);
     const result = handler(request);
     const isPromised = Boolean(result) && typeof result.then === 'function';
     return { returned: await result, isPromised };

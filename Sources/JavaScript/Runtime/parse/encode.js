@@ -11,6 +11,7 @@
       if (typeof value === 'function' && value.className) throw new Error(`a class (${value.className}) is no value`);
       return value;
     }
+    if (isBare(value)) return encodeMembers(value, disallowObjects, forcePointers, seen);
     const ParseObject = internal('parse/object');
     if (value instanceof ParseObject) {
       if (disallowObjects) throw new Error('Parse Objects not allowed here');
@@ -26,10 +27,17 @@
     }
     if (value instanceof RegExp) return value.source;
     if (Array.isArray(value)) return value.map(one => encode(one, disallowObjects, forcePointers, seen));
+    return encodeMembers(value, disallowObjects, forcePointers, seen);
+  }
+
+  function encodeMembers(value, disallowObjects, forcePointers, seen) {
     const result = {};
     for (const key of Object.keys(value)) result[key] = encode(value[key], disallowObjects, forcePointers, seen);
     return result;
   }
+
+  // Of no class: most values are.
+  const isBare = value => Object.getPrototypeOf(value) === Object.prototype;
 
   function isValue(value) {
     return value instanceof GeoPoint || value instanceof Polygon || value instanceof ACL
@@ -37,8 +45,11 @@
   }
 
   function decode(value) {
-    if (value === null || typeof value !== 'object' || isValue(value) || value instanceof Date) return value;
-    if (value instanceof internal('parse/object') || value instanceof internal('parse/ops').Op) return value;
+    if (value === null || typeof value !== 'object') return value;
+    if (!isBare(value)) {
+      if (isValue(value) || value instanceof Date) return value;
+      if (value instanceof internal('parse/object') || value instanceof internal('parse/ops').Op) return value;
+    }
     if (Array.isArray(value)) return value.map(decode);
     if (typeof value.__op === 'string') return internal('parse/ops').fromJSON(value);
     switch (value.__type) {
