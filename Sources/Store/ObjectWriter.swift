@@ -79,7 +79,7 @@ struct ObjectWriter {
                     out.string(token)
                     continue
                 }
-                write(columns[index], of: set, row, to: &out)
+                write(columns[index], set.inclusions[index], set.rows, row, to: &out)
             }
         }
         for relation in set.relations {
@@ -93,11 +93,12 @@ struct ObjectWriter {
         out.raw("}")
     }
 
-    private mutating func write(_ column: ResultSet.Column, of set: ResultSet, _ row: Int, to out: inout JSONWriter) {
-        let rows = set.rows
+    private mutating func write(
+        _ column: ResultSet.Column, _ included: Included?, _ rows: Rows, _ row: Int, to out: inout JSONWriter
+    ) {
         switch column.type {
         case .pointer(let target):
-            if let included = set.included[column.name] {
+            if let included {
                 if let joined = included.joined {
                     guard !rows.isNull(row, joined.first) else { return }
                     out.raw(column.label)
@@ -120,9 +121,7 @@ struct ObjectWriter {
             out.raw("}")
         case .array, .object:
             out.raw(column.label)
-            if let included = set.included[column.name],
-                let json = try? JSONParser.parse(rows.json(row, column.index))
-            {
+            if let included, let json = try? JSONParser.parse(rows.json(row, column.index)) {
                 write(json, included, to: &out)
             } else {
                 out.jsonText(rows.json(row, column.index))

@@ -34,6 +34,8 @@ final class ResultSet {
     let first: Int
     /// The included objects, by field.
     var included: [String: Included] = [:]
+    /// The same for each of the columns, once all are there: looking one up by its name for each row takes its time.
+    private(set) lazy var inclusions = columns.map { included[$0.name] }
     /// The reference's objects of this class tell no `updatedAt`.
     private(set) lazy var showsUpdate = className != "_JobStatus"
     /// What opens the tokens of sessions.

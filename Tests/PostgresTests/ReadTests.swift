@@ -76,7 +76,8 @@ import Testing
                     try await database.read(index == place ? unknown : known).int(0, 0)
                 }.map { try? $0.get() }
                 let together = Set(pids[..<place] + pids[(place + 1)...])
-                seen = together.count == 1 && !together.contains(nil) && pids[place] != nil && pids[place] != together.first
+                let isTold = !together.contains(nil) && pids[place] != nil
+                seen = isTold && together.count == 1 && pids[place] != together.first
             }
             #expect(seen)
         }
