@@ -347,7 +347,7 @@ final class CloudDispatch {
         let className = find.query.className
         var payload = try await payload(Trigger(.beforeFind, on: className), handler, find.operation)
         // How many are asked for, or that they are to be counted, is said where it says something.
-        var query = find.parameters
+        var query = told(find)
         query["count"] = nil
         if query["limit"] == 0 { query["limit"] = nil }
         payload["query"] = .object(query)
@@ -368,10 +368,20 @@ final class CloudDispatch {
         if case .array(let objects)? = body["objects"] { find.objects = objects }
     }
 
+    /// The query as hooks read it: names in one text, with commas, also where the client sent a list.
+    private func told(_ find: Find) -> JSONObject {
+        var query = find.parameters
+        for name in ["include", "keys", "excludeKeys", "order"] {
+            guard let names = query[name]?.array else { continue }
+            query[name] = .string(names.compactMap(\.string).joined(separator: ","))
+        }
+        return query
+    }
+
     private func afterFind(_ handler: CloudHandler, _ find: Find) async throws {
         let className = find.query.className
         var payload = try await payload(Trigger(.afterFind, on: className), handler, find.operation)
-        var query = find.parameters
+        var query = told(find)
         if !find.isGet, query["limit"] == nil { query["limit"] = .number(Double(api.options.defaultLimit)) }
         payload["query"] = .object(query)
         payload["isGet"] = .bool(find.isGet)

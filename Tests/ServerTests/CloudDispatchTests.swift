@@ -155,6 +155,30 @@ import Wire
 
     // MARK: finds
 
+    /// Parse-Swift sends lists of names; what code is told is Parse's text of them.
+    @Test(arguments: [TriggerKind.beforeFind, .afterFind])
+    func namesInListsAreToldAsText(_ kind: TriggerKind) async throws {
+        let calls = Calls()
+        let code = code(kind) { call in
+            calls.add(call)
+            return CloudAnswer()
+        }
+        try await withServer(cloud: code) { server in
+            for n in 1...3 { _ = try await server.client.create("Temas", ["n": .number(Double(n)), "m": 0]) }
+            let body: JSON = [
+                "_method": "GET", "order": ["m", "-n"], "keys": ["n"], "include": ["autor", "foro"],
+                "excludeKeys": ["m"], "limit": 2,
+            ]
+            let found = try await server.client.send("POST", "/classes/Temas", body)
+            #expect(found.json["results"]?.array?.compactMap { $0.object?["n"] } == [3, 2], "\(found.text)")
+            let told = calls.last["query"]?.object
+            #expect(told?["order"] == "m,-n")
+            #expect(told?["keys"] == "n")
+            #expect(told?["include"] == "autor,foro")
+            #expect(told?["excludeKeys"] == "m")
+        }
+    }
+
     @Test func beforeFindMayNarrowRefuseOrBringObjects() async throws {
         let calls = Calls()
         let code = code(.beforeFind) { call in
