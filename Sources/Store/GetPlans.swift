@@ -5,7 +5,8 @@ import Wire
 /// The statements of gets that depend on their class alone, worked out once: most gets of most applications.
 ///
 /// Whatever of the viewer could shape a statement keeps it out of here: rights beyond the ACL, pointer permissions,
-/// protected fields, the server's own classes, fields of the reader's own, objects that are joined. One for each worker's store.
+/// protected fields, the server's own classes, fields of the reader's own, objects that are joined. One for each
+/// worker's store.
 final class GetPlans {
     private struct Entry {
         let table: ClassSchema
