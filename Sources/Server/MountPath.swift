@@ -30,12 +30,7 @@ struct MountPath {
                     depth += 1
                     continue
                 }
-                let text = String(decoding: part, as: UTF8.self)
-                guard part.contains(UInt8(ascii: "%")) else {
-                    rest.append(text)
-                    continue
-                }
-                guard let decoded = String(percentDecoding: Substring(text)) else { return nil }
+                guard let decoded = String(percentDecoding: part) else { return nil }
                 rest.append(decoded)
             }
             return depth == segments.count ? rest : nil

@@ -14,16 +14,21 @@ struct Inclusion {
     /// authors are answered an eighth faster in one statement, 100 of them an eighth faster in two).
     static let joinedRows = 50
     private static let joinLimit = 4
+    /// PostgreSQL's rows have at most 1,664 columns; the keys of order and cursor need some hundred of them at worst.
+    private static let widthLimit = 1200
 
     /// The fields of a class that are joined to its rows, where `tree` is to be included.
     func joins(_ tree: IncludeTree, _ selection: FieldSelection, of table: ClassSchema) -> [ReadSQL.Join] {
         guard !tree.isEmpty else { return [] }
         var joins: [ReadSQL.Join] = []
+        var width = table.columns.count
         for column in table.columns where tree.all || tree.children[column.name] != nil {
             // What the viewer may not get is refused only where a pointer leads to it.
             guard joins.count < Inclusion.joinLimit, case .pointer(let className) = column.field.type,
-                let (target, rows) = try? self.target(className)
+                let (target, rows) = try? self.target(className),
+                width + target.columns.count <= Inclusion.widthLimit
             else { continue }
+            width += target.columns.count
             joins.append(
                 ReadSQL.Join(
                     field: column.name, target: target, rows: rows,

@@ -142,9 +142,12 @@ import Wire
             """
             Parse.Cloud.define('grande', () => 1n);
             Parse.Cloud.define('anillo', ({ context }) => { context.ella = context; return 1; });
+            Parse.Cloud.define('lanzaGrande', () => { throw 1n; });
+            Parse.Cloud.define('lanzaAnillo', () => { const message = {}; message.ella = message; throw { message }; });
+            Parse.Cloud.define('lanzaTrampa', () => { throw { get message() { throw null; } }; });
             """)
         let code = try await script.load()
-        for name in ["grande", "anillo"] {
+        for name in ["grande", "anillo", "lanzaGrande", "lanzaAnillo", "lanzaTrampa"] {
             let error = await fault { try await code.call(name) }
             #expect(error?.code == 141)
             #expect(error?.message.contains("took longer") == false, "\(error?.message ?? "")")

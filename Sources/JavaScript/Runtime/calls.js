@@ -25,14 +25,14 @@
       if (!running.has(owner)) return;
       // What is no JSON throws here: the call still runs then, and fails.
       const context = JSON.stringify(request.context);
-      const told = [body === undefined ? undefined : JSON.stringify(body), context === contextBefore ? undefined : context,
+      const texts = [body === undefined ? undefined : JSON.stringify(body), context === contextBefore ? undefined : context,
         response && JSON.stringify(response)];
       running.delete(owner);
-      host.finish(owner, ...told);
+      host.finish(owner, ...texts);
     };
     const fail = error => {
       if (!running.delete(owner)) return;
-      const { code, message, thrown } = refused(error, entry);
+      const { code, message, thrown } = faultOf(error, entry);
       host.fail(owner, code, message, thrown);
     };
     const kind = sort === 'trigger' ? triggers[name] : sort === 'function' ? ofFunction : ofJob;
@@ -292,6 +292,14 @@
   function placeOf(error) {
     const match = String(error.stack || '').split('\n').map(line => /@(\/.*:\d+):\d+$/.exec(line)).find(Boolean);
     return match ? match[1] : '';
+  }
+
+  // What is thrown may be no JSON, either: its client would wait for what never comes.
+  function faultOf(error, entry) {
+    try { return refused(error, entry); } catch {
+      host.log('error', `${entry.name} ${entry.className}`.trim() + ` threw what cannot be told`);
+      return { code: ParseError.SCRIPT_FAILED, message: 'Script failed.' };
+    }
   }
 
   // The code and the message that the client gets for what a handler threw.
