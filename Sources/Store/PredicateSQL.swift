@@ -130,10 +130,11 @@ struct PredicateSQL {
         }
     }
 
-    /// `condition` on an element, which it calls `e`.
+    /// `condition` on an element, which it calls `e`: a column of that name, for a field may have it too and is
+    /// further out.
     private func anyElement(of list: SQL, _ condition: Condition) -> Condition {
         guard case .when(let sql, _) = condition else { return .never }
-        return .when("EXISTS (SELECT FROM jsonb_array_elements(\(list)) e WHERE \(sql))")
+        return .when("EXISTS (SELECT FROM jsonb_array_elements(\(list)) e (e) WHERE \(sql))")
     }
 
     /// Values of different types do not compare.
@@ -271,7 +272,7 @@ struct PredicateSQL {
             return .when(
                 """
                 (jsonb_typeof(\(list)) = 'array' AND NOT EXISTS (\
-                SELECT FROM jsonb_array_elements(\(list)) e WHERE e NOT IN (\(elements(values)))))
+                SELECT FROM jsonb_array_elements(\(list)) e (e) WHERE e NOT IN (\(elements(values)))))
                 """)
         default: return .never
         }

@@ -212,7 +212,7 @@ struct ReadSQL {
         case .missing, .relation: return nil
         case .column(let column, .array):
             source += " CROSS JOIN LATERAL jsonb_array_elements(\(column)) AS e (element)"
-            (expression, type) = ("element", .object)
+            (expression, type) = ("e.element", .object)
         case .json(let json): (expression, type) = (json, .object)
         case .column(let column, .geoPoint), .column(let column, .polygon):
             // Geometric types have no order to be distinct by.

@@ -29,7 +29,7 @@ struct Regex {
 
     private func element(of list: SQL, _ pattern: SQL) -> SQL {
         """
-        EXISTS (SELECT FROM jsonb_array_elements(\(list)) e \
+        EXISTS (SELECT FROM jsonb_array_elements(\(list)) e (e) \
         WHERE jsonb_typeof(e) = 'string' AND (e #>> '{}') ~ \(pattern))
         """
     }

@@ -52,7 +52,7 @@ extension PredicateSQL {
             }
             return .when(
                 """
-                CASE jsonb_typeof(\(list)) WHEN 'array' THEN EXISTS (SELECT FROM jsonb_array_elements(\(list)) e \
+                CASE jsonb_typeof(\(list)) WHEN 'array' THEN EXISTS (SELECT FROM jsonb_array_elements(\(list)) e (e) \
                 WHERE \(matches("e"))) ELSE \(matches(list)) END
                 """)
         case .column(let column, .string): return rows.hold(column)
@@ -86,7 +86,7 @@ extension PredicateSQL {
         guard let rows = json else { return .never }
         switch operand {
         case .column(let column, .array):
-            return .when("EXISTS (SELECT FROM jsonb_array_elements(\(column)) e WHERE \(rows.hold("e")))")
+            return .when("EXISTS (SELECT FROM jsonb_array_elements(\(column)) e (e) WHERE \(rows.hold("e")))")
         case .column(let column, _): return rows.hold("to_jsonb(\(column))")
         case .json(let expression): return rows.hold(expression)
         case .missing, .relation: return .never

@@ -19,6 +19,8 @@ import Wire
                 fields: [
                     ("piezas", .array), ("datos", .object), ("dia", .date), ("nombre", .string),
                     ("tienda", .pointer("Tiendas")), ("duena", .pointer("_User")), ("socias", .relation("Tiendas")),
+                    // Names that the statements use too.
+                    ("e", .string), ("element", .array),
                 ]),
             World.Class(name: "Tiendas", fields: [("nombre", .string), ("cosa", .pointer("Cosas"))]),
         ],
@@ -37,7 +39,8 @@ import Wire
                 fields: [
                     ("piezas", [["color": "verde"], "rojo"]),
                     ("datos", ["lista": ["k"], "texto": "Z", "dia": date("2024-01-31T12:00:00.500Z")]),
-                    ("dia", date("2024-01-31T12:00:00.000Z")), ("nombre", "b"),
+                    ("dia", date("2024-01-31T12:00:00.000Z")), ("nombre", "b"), ("e", "rojo"),
+                    ("element", ["rojo", 7]),
                 ]),
             World.Row(
                 className: "Cosas", id: "cosacosa03",
@@ -82,6 +85,16 @@ import Wire
             #"{"tienda": {"__type": "Pointer", "className": "Tiendas", "objectId": "tiendauno1", "$dontSelect": {"key": "tienda", "query": {"className": "Cosas", "where": {"nombre": "a"}}}}}"#,
             "", ""
         ),
+        // Elements, in a class whose fields have the names that the statements give them.
+        (#"{"element": {"$gt": 6}}"#, "", "2"),
+        (#"{"element": {"$regex": "^r"}}"#, "", "2"),
+        (#"{"element": {"$all": [{"$regex": "^\\Qro\\E"}]}}"#, "", "2"),
+        (#"{"element": {"$containedBy": ["rojo", 7, 8]}}"#, "", "2"),
+        (#"{"piezas": {"$in": [{"color": "verde"}]}}"#, "", "2"),
+        (#"{"piezas": {"$nin": [{"color": "verde"}]}}"#, "", "13"),
+        (#"{"element": {"$select": {"key": "e", "query": {"className": "Cosas", "where": {}}}}}"#, "", "2"),
+        (#"{"element": {"$dontSelect": {"key": "e", "query": {"className": "Cosas", "where": {}}}}}"#, "", "13"),
+        (#"{"piezas": {"$notInQuery": {"className": "Cosas", "where": {"element": {"$gt": 6}}}}}"#, "", "123"),
         // Keys of what a subquery finds.
         (
             #"{"objectId": {"$select": {"key": "cosa.objectId", "query": {"className": "Tiendas", "where": {}}}}}"#, "",

@@ -77,7 +77,7 @@ struct QuestionMaker {
         switch maker.chance.below(6) {
         case 0: parameters["include"] = "*"
         case 1, 2:
-            let paths = ["p", "w", "m", "l", "p.p", "p.w", "p.m", "m.p", "p.p.w", "a", "s", "r", "inventada"]
+            let paths = ["p", "w", "e", "l", "p.p", "p.w", "p.e", "e.p", "p.p.w", "a", "s", "r", "inventada"]
             parameters["include"] = .string(maker.chance.some(paths, oneIn: 4).joined(separator: ","))
         default: break
         }
@@ -157,7 +157,7 @@ struct QuestionMaker {
             if maker.chance.oneIn(6) { return maker.value(name, type, names) }
             switch name {
             case "l": return World.pointer("_User", maker.id(of: "_User"))
-            case "m":
+            case "e":
                 let target = maker.chance.pick(names)
                 return World.pointer(target, maker.id(of: target))
             default: return maker.element()
@@ -209,7 +209,7 @@ struct QuestionMaker {
         case .pointer(let className), .relation(let className):
             guard let table = world[className] else { return nil }
             target = table
-        case .array where name == "m": target = world[maker.chance.pick(names)] ?? World.userClass
+        case .array where name == "e": target = world[maker.chance.pick(names)] ?? World.userClass
         case .array where name == "l": target = World.userClass
         case .string:
             let table = maker.chance.pick(world.plain.filter { $0.type("s") == .string })

@@ -31,8 +31,10 @@ struct WorldMaker {
     // MARK: schemas
 
     private mutating func table(_ name: String, _ names: [String]) -> World.Class {
+        // `e` and `element` are names that the statements use too.
         let all: [(name: String, type: FieldType)] = [
-            ("a", .array), ("b", .boolean), ("d", .date), ("l", .array), ("m", .array), ("n", .number), ("o", .object),
+            ("a", .array), ("b", .boolean), ("d", .date), ("l", .array), ("e", .array), ("n", .number),
+            ("element", .object),
             ("p", .pointer(chance.pick(names))), ("r", .relation(chance.pick(names + ["_User"]))), ("t", .string),
             ("w", .pointer("_User")),
         ]
@@ -173,7 +175,7 @@ struct WorldMaker {
                 var elements: [JSON] = []
                 for _ in 0..<chance.below(3) { elements.append(World.pointer("_User", id(of: "_User"))) }
                 return .array(elements)
-            case "m":
+            case "e":
                 var elements: [JSON] = []
                 for _ in 0..<chance.below(4) {
                     let target = chance.pick(names)
