@@ -3,7 +3,8 @@ import Schema
 import Wire
 
 extension Store {
-    /// The values that a field has among the objects that a query finds, each once; of an Array field its elements.
+    /// The values that a field has among the objects that a query finds, each once and in order; of an Array
+    /// field its elements.
     public func distinct(_ path: FieldPath, _ query: Query, in operation: Operation) async throws -> [JSON] {
         try await withSchema(of: query.className, operation) { schema in
             try await distinct(path, query, in: operation, schema)

@@ -200,7 +200,7 @@ struct ReadSQL {
         return Plan("SELECT count(*) FROM \(table.source)\(try conditions(predicate, on: table, rows))")
     }
 
-    /// The values of one field; nil where the class has no such field.
+    /// The values of one field, in their order; nil where the class has no such field.
     func distinct(
         _ table: ClassSchema, _ path: FieldPath, _ predicate: Predicate, rows: Access.Rows
     ) throws(ParseError) -> Plan? {
@@ -221,7 +221,7 @@ struct ReadSQL {
         }
         let conditions = try conditions(predicate, on: table, rows, .when("\(expression) IS NOT NULL"))
         return Plan(
-            "SELECT DISTINCT \(expression) FROM \(source)\(conditions)",
+            "SELECT DISTINCT \(expression) FROM \(source)\(conditions) ORDER BY 1",
             columns: [ResultSet.Column(name: path.field, type: type, index: 0)])
     }
 

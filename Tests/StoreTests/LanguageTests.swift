@@ -140,6 +140,25 @@ import Wire
         }
     }
 
+    @Test func distinctElementsComeSorted() async throws {
+        let values = try await TestDatabase.make(template: .migrated).withDatabase { _, database in
+            let stage = try Stage(database)
+            try await stage.install(LanguageTests.world)
+            var values: [JSON] = []
+            for (field, condition) in [("element", #"{"element": {"$gt": 6}}"#), ("nombre", "{}"), ("dia", "{}")] {
+                let query = try Query.parse(className: "Cosas", parameters: [("where", .string(condition))])
+                let operation = stage.store.operation(as: .anonymous)
+                values.append(.array(try await stage.store.distinct(FieldPath(field: field), query, in: operation)))
+            }
+            return values
+        }
+        #expect(
+            values == [
+                ["rojo", 7], ["a", "b"],
+                [LanguageTests.date("2024-01-31T12:00:00.000Z"), LanguageTests.date("+010000-01-01T00:00:00.000Z")],
+            ])
+    }
+
     @Test func whatIsIncludedNeedsOnlyTheRightToGetIt() async throws {
         var world = LanguageTests.world
         world.classes[1].permissions = JSONObject([("get", ["*": true]), ("find", ["*": true])])
