@@ -195,6 +195,7 @@ enum RequestBody {
         }
         switch try JSONParser.parse(request.body) {
         case .object(let object): return object
+        case .array(let list) where list.isEmpty: return JSONObject()
         case .array: throw ParseError(107, "The body must be a JSON object, not a list.")
         default: throw ParseError(nil, "The body must be a JSON object.", status: 400)
         }

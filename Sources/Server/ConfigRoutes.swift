@@ -55,8 +55,9 @@ extension GlobalConfig.Change {
     private static func object(_ name: String, _ body: JSONObject) throws(ParseError) -> JSONObject {
         switch body[name] {
         case nil, .null: return JSONObject()
-        case .object(let object): return object
-        default: throw ParseError(107, "\(name) must be an object.")
+        case let json?:
+            guard let object = json.objectOrEmptyList else { throw ParseError(107, "\(name) must be an object.") }
+            return object
         }
     }
 

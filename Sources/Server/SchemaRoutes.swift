@@ -66,12 +66,17 @@ extension API {
         func object(_ name: String) throws(ParseError) -> JSONObject? {
             switch body[name] {
             case nil, .null: return nil
-            case .object(let object): return object
-            default: throw ParseError(107, "\(name) must be an object.")
+            case let json?:
+                guard let object = json.objectOrEmptyList else { throw ParseError(107, "\(name) must be an object.") }
+                return object
             }
         }
+        var permissions = try object("classLevelPermissions")
+        for (name, value) in permissions?.members ?? [] where name != "readUserFields" && name != "writeUserFields" {
+            if let entries = value.objectOrEmptyList { permissions?[name] = .object(entries) }
+        }
         return SchemaRequest(
-            fields: try object("fields") ?? JSONObject(), permissions: try object("classLevelPermissions"),
+            fields: try object("fields") ?? JSONObject(), permissions: permissions,
             indexes: try object("indexes") ?? JSONObject())
     }
 

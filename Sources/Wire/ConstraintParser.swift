@@ -148,7 +148,8 @@ extension PredicateParser {
     }
 
     private mutating func inQuery(_ json: JSON, _ name: String) throws(ParseError) -> Subquery {
-        guard let members = json.object, members["where"]?.object != nil, let className = members["className"]?.string,
+        guard let members = json.object, members["where"]?.objectOrEmptyList != nil,
+            let className = members["className"]?.string,
             !className.isEmpty
         else { throw .query("improper usage of \(name)") }
         return try subquery(members, className)

@@ -33,6 +33,15 @@ extension JSON {
     public var array: [JSON]? { if case .array(let array) = self { array } else { nil } }
     public var object: JSONObject? { if case .object(let object) = self { object } else { nil } }
 
+    /// An object's members, and none for an empty list: PHP cannot tell the two apart and writes `[]` for both.
+    public var objectOrEmptyList: JSONObject? {
+        switch self {
+        case .object(let object): object
+        case .array(let list) where list.isEmpty: JSONObject()
+        default: nil
+        }
+    }
+
     /// What JavaScript takes for true: anything but null, false, 0 and the empty text.
     public var isTruthy: Bool {
         switch self {

@@ -48,7 +48,7 @@ struct PredicateParser {
         }
         var predicates: [Predicate] = []
         for element in elements {
-            guard case .object(let condition) = element else {
+            guard let condition = element.objectOrEmptyList else {
                 throw .query("Bad \(key) format - its values must be objects.")
             }
             predicates.append(try predicate(condition))
@@ -102,8 +102,11 @@ struct PredicateParser {
         var subquery = Subquery(className: className, predicate: .always)
         switch members["where"] {
         case nil, .null?: break
-        case .object(let condition)?: subquery.predicate = try inner.predicate(condition)
-        default: throw .query("where of a subquery must be an object")
+        case let json?:
+            guard let condition = json.objectOrEmptyList else {
+                throw .query("where of a subquery must be an object")
+            }
+            subquery.predicate = try inner.predicate(condition)
         }
         if let order = members["order"], order.isTruthy { subquery.order = try QueryParser.order(order) }
         if let skip = members["skip"] { subquery.skip = try QueryParser.count(skip, "skip") ?? 0 }

@@ -127,12 +127,12 @@ enum QueryParser {
     static func condition(_ json: JSON) throws(ParseError) -> JSONObject {
         switch json {
         case .null: return JSONObject()
-        case .object(let object): return object
         case .string(let text):
-            if let parsed = try? JSONParser.parse(text), case .object(let object) = parsed { return object }
-            throw .json("where parameter is not valid JSON")
-        default: throw .json("where parameter is not valid JSON")
+            if let object = (try? JSONParser.parse(text))?.objectOrEmptyList { return object }
+        default:
+            if let object = json.objectOrEmptyList { return object }
         }
+        throw .json("where parameter is not valid JSON")
     }
 
     /// `a,-b`; also a list of such texts, as JavaScript would join it.

@@ -86,7 +86,7 @@ import Wire
         find("an unknown operator", #"{"count":{"$almost":1}}"#, "400/102"),
         find("an unknown logical operator", #"{"$xor":[{"count":1}]}"#, "400/105"),
         find("half a filter", #"{"count":"#, "400/107"),
-        find("a filter that is an array", "[]", "400/107"),
+        find("a filter that is an array", "[1]", "400/107"),
         find("$in without an array", #"{"count":{"$in":3}}"#, "400/107"),
         find("$or without an array", #"{"$or":{}}"#, "400/102"),
         find("$gt with an object", #"{"count":{"$gt":{"a":1}}}"#, "200"),

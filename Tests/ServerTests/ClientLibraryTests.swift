@@ -60,6 +60,30 @@ import Wire
         }
     }
 
+    /// PHP writes an array without members as a list, its Parse SDK too.
+    @Test(arguments: [
+        ("PUT", "/schemas/Post", #"{"fields":[],"indexes":[],"classLevelPermissions":{"delete":[]}}"#, "200"),
+        ("PUT", "/config", #"{"params":[],"masterKeyOnly":[]}"#, "200"), ("POST", "/classes/Post", "[]", "201"),
+        ("PUT", "/schemas/Post", #"{"fields":[1]}"#, "400/107"), ("PUT", "/config", #"{"params":[1]}"#, "400/107"),
+    ]) func anEmptyListIsAnObjectWithoutMembers(method: String, path: String, body: String, answer: String) async throws
+    {
+        try await withServer { server in
+            _ = try await server.client.create("Post", ["n": 1])
+            let reply = try await server.client.send(method, path, bytes: Array(body.utf8), master: true)
+            #expect(reply.summary == answer, "\(reply.text)")
+        }
+    }
+
+    @Test(arguments: [
+        "[]", #"{"$or":[[],{"n":7}]}"#, #"{"friend":{"$notInQuery":{"className":"_User","where":[]}}}"#,
+    ]) func anEmptyListIsAConditionThatAllFulfil(condition: String) async throws {
+        try await withServer { server in
+            _ = try await server.client.create("Post", ["n": 1])
+            let found = try await server.client.send("GET", "/classes/Post?where=\(condition.urlEncoded)")
+            #expect(found.json["results"]?.array?.count == 1, "\(found.text)")
+        }
+    }
+
     /// ParsePy logs in by the URL alone, where a password may look like anything.
     @Test(arguments: ["12345", "true", "null", "[1]", "\"quoted\"", "a+b c&d=e"])
     func whatTheURLOfALogInSaysIsText(_ password: String) async throws {

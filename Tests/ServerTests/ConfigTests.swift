@@ -29,7 +29,7 @@ import Wire
         (#"{"params":{"":1}}"#, 105), (#"{"params":{"a.b":1}}"#, 105), (#"{"params":{"$a":1}}"#, 105),
         (#"{"params":{"__a":1}}"#, 105), (#"{"params":{"a":{"__type":"Date","iso":"ayer"}}}"#, 111),
         (#"{"params":{"a":{"__op":"Increment","amount":1}}}"#, 108), (#"{"params":{"a":"\u0000"}}"#, 111),
-        (#"{"params":{"a":{"b.c":1}}}"#, 121), (#"{"params":[]}"#, 107), (#"{"masterKeyOnly":7}"#, 107),
+        (#"{"params":{"a":{"b.c":1}}}"#, 121), (#"{"params":[1]}"#, 107), (#"{"masterKeyOnly":7}"#, 107),
         (#"{"params":{"a":{"constructor":1}}}"#, 105),
     ]) func whatCannotBeIsRefusedAndChangesNothing(body: String, code: Int) async throws {
         try await withServer { server in

@@ -96,7 +96,7 @@ import Testing
         arguments: [
             ("foo", 1, 102), ("Limit", 1, 102), ("limit", -1, 102), ("limit", "x", 102), ("limit", 1.5, 102),
             ("limit", true, 102), ("skip", -1, 102), ("skip", [1], 102), ("where", "{n", 107), ("where", "", 107),
-            ("where", "\"texto\"", 107), ("where", "[]", 107), ("where", 7, 107), ("where", [["a": 1]], 107),
+            ("where", "\"texto\"", 107), ("where", "[1]", 107), ("where", 7, 107), ("where", [["a": 1]], 107),
             ("order", "1nombre", 105), ("order", "nom bre", 105), ("order", "--nombre", 105), ("order", "nombre,", 105),
             ("order", "_rperm", 105), ("order", "$nombre", 105), ("order", 7, 105), ("order", "a\" DESC; --", 105),
         ] as [(String, JSON, Int)])
