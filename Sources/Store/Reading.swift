@@ -150,7 +150,7 @@ extension Store {
             throw ParseError(209, access.refusal("Session token required."))
         }
         try QueryableFields(access: access, schema: schema).check(query.predicate, query.order, on: table)
-        for name in query.relativeTimeFields where table.fields[name]?.type != .date {
+        for name in query.relativeTimeFields where !(table.fields[name].map { $0.type == .date } ?? true) {
             throw ParseError(107, "$relativeTime can only be used with Date field")
         }
         var set: ResultSet?
