@@ -3,17 +3,21 @@ import Wire
 /// One call of cloud code: what a hook, a function or a job is given, whoever provides it.
 public struct CloudCall: Sendable {
     /// What the code is told, as JSON in the reference's form for webhooks:
-    /// - all: `master`, `isReadOnly`, `user` (without its session's token), `installationId`, `ip`, `headers`, `context`
+    /// - all: `master`, `isReadOnly`, `user` (without its session's token), `installationId`, `ip`, `context`
     /// - triggers: `triggerName`, `className`; of objects `object` and `original`, each with its `className` (before a
-    ///   save `object` holds the original with what is to be changed over it, operations as `__op`; after it final
-    ///   values); of finds `query`
+    ///   save `object` holds the original with what is to be changed over it, operations as `__op`, and is told only
+    ///   where `CloudHandler.needsObject`; after it, see `result`); of finds `query`
     ///   (`where`, `limit`, `skip`, `order`, `include`, `keys`, `excludeKeys`), `isGet`, `count`, and behind them `objects`
     /// - functions: `functionName`, `params`
-    /// - jobs: `jobName`, `jobId`, `params`
+    /// - jobs: `jobName`, `jobId`, `params`, `headers`
     /// - pages: `method`, `path`, `arguments`, `query`, `form`, `cookies`
     public var payload: JSONObject
+    /// The client's; nil for what cloud code asks for.
+    public var headers: HeaderText?
     /// Before a save: what is to be written alone, operations as `__op`. (`object` holds it over what was there.)
     public var changes: JSONObject?
+    /// After a save: the payload's `object`, with final values, as JSON text. Not every hook looks into it.
+    public var result: [UInt8]?
     /// Before a save: the object's id, which a new one is going to have.
     public var objectId: String?
     /// Before a save of a user: a new password goes with it, which cloud code never meets.
@@ -46,6 +50,14 @@ public struct CloudCall: Sendable {
         self.caller = caller
         self.report = report
     }
+
+    /// The payload with what is kept beside it as text.
+    public func wholePayload() throws(ParseError) -> JSONObject {
+        var whole = payload
+        if let headers { whole["headers"] = .object(headers.members) }
+        if let result { whole["object"] = try JSONParser.parse(result) }
+        return whole
+    }
 }
 
 /// What cloud code answers.
@@ -61,6 +73,8 @@ public struct CloudAnswer: Sendable {
     /// - a page: its text
     /// - a job: its last message, a text
     public var body: JSON?
+    /// Of a function: its result as JSON text, in place of `body`, by who has it as text.
+    public var text: [UInt8]?
     /// What the call's context has become; nil: as it was.
     public var context: JSONObject?
     /// Of a function: the status and headers that it asks for.

@@ -9,6 +9,8 @@ public struct CloudHandler: Sendable {
     public var inTransaction = false
     /// It is told the user as an object, which takes a read; else only who it is by the session.
     public var needsUser = true
+    /// Before a save it is told the object as it would become; else only what it was and what is to be changed.
+    public var needsObject = true
     /// Seconds that a call may take; nil: as the server's options say.
     public var timeLimit: Double?
     /// Of a function: what its provider says of it, for whoever lists them.

@@ -46,6 +46,7 @@ extension CloudHandler {
             do { return try await body(call) } catch let error as ParseError { throw error.wire }
         }
         needsUser = false
+        needsObject = false
         self.timeLimit = timeLimit.map { $0.seconds }
     }
 }

@@ -261,7 +261,7 @@ extension Hermes {
         _ body: @escaping @Sendable (SaveRequest<Fields>) async throws -> Void
     ) {
         listen(.beforeSave, className, place, timeLimit) { call, name in
-            let request = SaveRequest<Fields>(before: call, name: name, className: className)
+            let request = SaveRequest<Fields>(call, name: name, className: className)
             try await body(request)
             return request.beforeAnswer
         }
@@ -272,7 +272,7 @@ extension Hermes {
         _ body: @escaping @Sendable (SaveRequest<Fields>) async throws -> Void
     ) {
         listen(.afterSave, className, .outside, timeLimit) { call, name in
-            let request = SaveRequest<Fields>(after: call, name: name, className: className)
+            let request = SaveRequest<Fields>(call, name: name, className: className)
             try await body(request)
             return request.afterAnswer
         }

@@ -6,12 +6,20 @@ internal import Wire
 public final class SaveRequest<Fields: ParseObject>: Request {
     /// What it was called with.
     public let details: RequestDetails
-    private let held: Mutex<Record<Fields>>
+    private let className: String
+    /// Made when somebody asks for it.
+    private let held: Mutex<Record<Fields>?>
 
     /// The object as it is to be, or has become. Before a save what is changed of it is written. After it, it shows in
     /// the client's answer and is not stored.
     public var object: Record<Fields> {
-        get { held.withLock { $0 } }
+        get {
+            held.withLock { held in
+                let record = held ?? read()
+                held = record
+                return record
+            }
+        }
         set { held.withLock { $0 = newValue } }
     }
 
@@ -35,29 +43,30 @@ public final class SaveRequest<Fields: ParseObject>: Request {
     /// The same by the field's name.
     public func changed(_ name: String) -> Bool { object.json(name) != original?.json(name) }
 
-    init(before call: CloudCall, name: String, className: String) {
+    init(_ call: CloudCall, name: String, className: String) {
         details = RequestDetails(call, name: name)
+        self.className = className
         original = call.object("original", className)
-        held = Mutex(
-            Record(
-                className: className, known: original?.known ?? JSONObject(),
-                changes: call.changes ?? JSONObject()))
+        held = Mutex(nil)
     }
 
-    init(after call: CloudCall, name: String, className: String) {
-        details = RequestDetails(call, name: name)
-        original = call.object("original", className)
-        held = Mutex(call.object("object", className) ?? Record(className: className, known: JSONObject()))
+    /// As the hook was called with it.
+    private func read() -> Record<Fields> {
+        let call = details.call
+        if let result = call.result {
+            return Record(className: className, known: (try? JSONParser.parse(result))?.object ?? JSONObject())
+        }
+        return Record(
+            className: className, known: original?.known ?? JSONObject(), changes: call.changes ?? JSONObject())
     }
 
     var beforeAnswer: CloudAnswer {
-        let object = object
-        return details.answer(object.isTouched ? ["object": .object(object.changes)] : nil)
+        guard let object = held.withLock({ $0 }), object.isTouched else { return details.answer() }
+        return details.answer(["object": .object(object.changes)])
     }
 
     var afterAnswer: CloudAnswer {
-        let object = object
-        guard object.isTouched else { return details.answer() }
+        guard let object = held.withLock({ $0 }), object.isTouched else { return details.answer() }
         return details.answer([
             "fields": .object(JSONObject(object.changedFields.map { ($0, object.json($0) ?? .null) }))
         ])

@@ -51,8 +51,9 @@ extension Request {
 
     /// The client's headers, by their names in lower case, without its keys. Empty for what cloud code asks for.
     public var headers: [String: String] {
-        let members = details.call.payload["headers"]?.object?.members ?? []
-        return Dictionary(members.map { ($0.key, $0.value.string ?? "") }, uniquingKeysWith: { $0 + ", " + $1 })
+        let call = details.call
+        let headers = call.headers?.members ?? call.payload["headers"]?.object ?? JSONObject()
+        return Dictionary(headers.members.map { ($0.key, $0.value.string ?? "") }, uniquingKeysWith: { $0 + ", " + $1 })
     }
 
     /// The client's address.

@@ -49,6 +49,8 @@ final class Engine {
         case number(Double)
         /// nil: undefined.
         case text(String?)
+        /// The same in UTF-8.
+        case utf8([UInt8]?)
         case json([UInt8])
         case bytes([UInt8])
         case value(Value)
@@ -70,6 +72,7 @@ final class Engine {
         switch argument {
         case .number(let number): value(number)
         case .text(let text): value(text)
+        case .utf8(let text): text.map { withString($0) { hermes_js_make_string(context, $0) } } ?? undefined
         case .json(let text): json(text)
         case .bytes(let bytes): try value(bytes)
         case .value(let value): value
@@ -156,11 +159,7 @@ final class Engine {
 
     /// A JSON document; undefined where the text is none.
     func json(_ text: [UInt8]) -> Value? {
-        let string = (text + [0]).withUnsafeBytes { bytes in
-            bytes.baseAddress.flatMap { hermes_js_string_create($0.assumingMemoryBound(to: CChar.self)) }
-        }
-        defer { hermes_js_string_release(string) }
-        return hermes_js_make_from_json(context, string) ?? undefined
+        withString(text) { hermes_js_make_from_json(context, $0) ?? undefined }
     }
 
     func number(_ value: Value) -> Double { hermes_js_to_number(context, value, nil) }
@@ -203,6 +202,14 @@ final class Engine {
     /// Up to its first U+0000.
     private func withString<Result>(_ text: String, _ body: (hermes_js_string?) throws -> Result) rethrows -> Result {
         let string = text.withCString { hermes_js_string_create($0) }
+        defer { hermes_js_string_release(string) }
+        return try body(string)
+    }
+
+    private func withString<Result>(_ text: [UInt8], _ body: (hermes_js_string?) throws -> Result) rethrows -> Result {
+        let string = (text + [0]).withUnsafeBytes { bytes in
+            bytes.baseAddress.flatMap { hermes_js_string_create($0.assumingMemoryBound(to: CChar.self)) }
+        }
         defer { hermes_js_string_release(string) }
         return try body(string)
     }

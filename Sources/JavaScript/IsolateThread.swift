@@ -110,7 +110,9 @@ final class IsolateThread {
             early.append(call)
             return
         }
-        let arguments: [Engine.Argument] = [.json(call.payload), .text(call.call.sessionToken)]
+        let arguments: [Engine.Argument] = [
+            .json(call.payload), .text(call.call.sessionToken), .utf8(call.call.headers?.json),
+        ]
         if let fault = enter("start", owner: call.number, name(call.key) + arguments) { end(call.number, fault) }
     }
 

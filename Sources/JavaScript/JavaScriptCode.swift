@@ -58,6 +58,7 @@ public final class JavaScriptCode: Sendable {
         let name = "\(mainFile.split(separator: "/").last ?? "main.js") \(key.description)"
         var handler = CloudHandler(name) { call in try await self.run(key, name, call) }
         handler.handsOver = true
+        handler.needsObject = false
         return handler
     }
 
@@ -69,7 +70,11 @@ public final class JavaScriptCode: Sendable {
             RunningCall(number: number, key: key, name: name, call: call, deadline: deadline)
         }
         var answer = CloudAnswer()
-        answer.body = try outcome.body.map { try JSONParser.parse($0) }
+        if case .function = key {
+            answer.text = outcome.body
+        } else {
+            answer.body = try outcome.body.map { try JSONParser.parse($0) }
+        }
         answer.context = try outcome.context.flatMap { try JSONParser.parse($0).object }
         if let response = try outcome.response.flatMap({ try JSONParser.parse($0).object }) {
             answer.status = response["status"]?.number.flatMap { Int(exactly: $0) }

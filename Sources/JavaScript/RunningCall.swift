@@ -33,7 +33,13 @@ final class RunningCall: Sendable {
         if let changes = call.changes { told["changes"] = .object(changes) }
         if call.hasPassword { told["hasPassword"] = true }
         var writer = JSONWriter(room: 1024)
-        writer.object(told)
+        writer.raw("{")
+        writer.members(told)
+        if let result = call.result {
+            writer.raw(told.isEmpty ? "\"object\":" : ",\"object\":")
+            writer.raw(result)
+        }
+        writer.raw("}")
         payload = writer.finish()
     }
 

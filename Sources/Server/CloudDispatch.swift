@@ -112,8 +112,7 @@ final class CloudDispatch {
     /// - Throws: the handler's `ParseError`; 141 for any other fault of it, told to the log with its name.
     func call(
         _ handler: CloudHandler, _ payload: JSONObject, changes: JSONObject? = nil, objectId: String? = nil,
-        hasPassword: Bool = false,
-        in operation: Operation
+        hasPassword: Bool = false, result: [UInt8]? = nil, in operation: Operation
     ) async throws -> CloudAnswer {
         guard let caller = OperationCaller(api, operation) else { throw CancellationError() }
         var endsByItself = true
@@ -121,10 +120,13 @@ final class CloudDispatch {
         var call = CloudCall(
             payload: payload, changes: changes, sessionToken: operation.viewer.session?.token, caller: caller)
         call.hasPassword = hasPassword
+        call.result = result
         call.objectId = objectId
         call.userId = operation.viewer.userId
         call.roles = operation.viewer.roles
         call.requestId = operation.request.id
+        // Nobody's headers are none; what cloud code asks for has not even those.
+        call.headers = operation.request.headers ?? (operation.depth == 0 ? HeaderText([]) : nil)
         call.languages = operation.request.language
         call.publicURL = publicURL
         call.appId = appId
@@ -193,11 +195,13 @@ final class CloudDispatch {
         payload["functionName"] = .string(name)
         payload["params"] = .object(parameters)
         let answer = try await call(handler, payload, in: request.operation)
-        var result = JSONObject()
-        if let body = answer.body { result["result"] = body }
-        var http = Answer(status: answer.status ?? 200, json: .object(result))
-        http.headers += answer.headers.map { ($0.name, $0.value) }
-        return http
+        let headers = answer.headers.map { ($0.name, $0.value) }
+        return Answer(status: answer.status ?? 200, headers: headers) { out in
+            guard let text = answer.text ?? answer.body?.bytes else { return out.raw("{}") }
+            out.raw("{\"result\":")
+            out.raw(text)
+            out.raw("}")
+        }
     }
 
     /// What the functions are called, and what their providers say of them; in the order of their names.
@@ -228,9 +232,6 @@ final class CloudDispatch {
         payload.add("isReadOnly", .bool(viewer.key == .readOnlyMaster))
         if handler.needsUser, let user = try await user(operation) { payload.add("user", .object(user)) }
         payload.add("installationId", viewer.installationId.map { .string($0) })
-        if operation.depth == 0 || !operation.request.headers.isEmpty {
-            payload.add("headers", .object(operation.request.headers))
-        }
         payload.add("ip", operation.request.address.map { .string($0) })
         payload.add("context", .object(operation.context))
         return payload
@@ -257,22 +258,8 @@ final class CloudDispatch {
     }
 
     /// What cloud code sees of a client's headers: all but the keys that stand above users.
-    static func headers(_ http: HTTPRequest) -> JSONObject {
-        var headers = JSONObject()
-        for (name, value) in http.headers {
-            let name = name.lowercased()
-            switch name {
-            case "x-parse-master-key", "x-parse-maintenance-key", "authorization": continue
-            default: break
-            }
-            // One that comes twice is one list: https://www.rfc-editor.org/rfc/rfc9110#section-5.2
-            if let before = headers[name]?.string {
-                headers[name] = .string("\(before), \(value)")
-            } else {
-                headers.add(name, .string(value))
-            }
-        }
-        return headers
+    static func headers(_ http: HTTPRequest) -> HeaderText {
+        HeaderText(http.headers, without: ["x-parse-master-key", "x-parse-maintenance-key", "authorization"])
     }
 
     private func named(_ object: JSONObject, _ className: String) -> JSON {
@@ -285,14 +272,13 @@ final class CloudDispatch {
 
     private func beforeSave(_ handler: CloudHandler, _ write: Write) async throws {
         var payload = try await payload(Trigger(.beforeSave, on: write.className), handler, write.operation)
-        var object = JSONObject()
-        if !write.isNew {
-            let original = try await write.readOriginal()
-            payload["original"] = named(original, write.className)
-            object = original
+        let original = write.isNew ? nil : try await write.readOriginal()
+        if let original { payload["original"] = named(original, write.className) }
+        if handler.needsObject {
+            var object = original ?? JSONObject()
+            object.apply(write.update)
+            payload["object"] = named(object, write.className)
         }
-        object.apply(write.update)
-        payload["object"] = named(object, write.className)
         let answer = try await call(
             handler, payload, changes: write.update.json, objectId: write.objectId,
             hasPassword: write.password != nil, in: write.operation)
@@ -326,8 +312,7 @@ final class CloudDispatch {
         let operation = write.operation.afterwards()
         var payload = try await payload(Trigger(.afterSave, on: write.className), handler, operation)
         if let original = write.original { payload["original"] = named(original, write.className) }
-        payload["object"] = named(write.result ?? JSONObject(), write.className)
-        let answer = try await call(handler, payload, in: operation)
+        let answer = try await call(handler, payload, result: write.result ?? Array("{}".utf8), in: operation)
         if case .object(let body)? = answer.body {
             if let object = body["object"] { write.replacement = object }
             for (name, value) in body["fields"]?.object?.members ?? [] { write.shownByHooks[name] = value }

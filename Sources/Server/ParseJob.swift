@@ -47,7 +47,7 @@ extension API {
             let id = try await store.create("_JobStatus", status, in: master).objectId
             var payload = JSONObject([
                 ("jobName", .string(name)), ("jobId", .string(id)), ("params", .object(parameters)),
-                ("headers", .object(API.harmless(operation.request.headers))),
+                ("headers", .object(API.harmless(operation.request.headers?.members ?? JSONObject()))),
             ])
             if let address = operation.request.address { payload["ip"] = .string(address) }
             let job = NewJob(ParseJob.kind, payload, key: schedule.map(JobSchedule.key))

@@ -9,8 +9,8 @@ public struct RequestInfo: Sendable {
     public var id = ""
     /// The client's address.
     public var address: String?
-    /// Its headers, by their names in small letters, as cloud code is told.
-    public var headers = JSONObject()
+    /// Its headers, as cloud code is told them; nil where it is told none.
+    public var headers: HeaderText?
     /// The languages that the client asks for (`Accept-Language`), as sent.
     public var language: String?
 

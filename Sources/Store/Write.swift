@@ -22,8 +22,8 @@ public final class Write {
     public var password: String?
     /// The object as it was: where a hook needs it, in an update or a delete.
     public internal(set) var original: JSONObject?
-    /// The object as it has become: behind the write, where a hook needs it.
-    public internal(set) var result: JSONObject?
+    /// The object as it has become, with its `className`, as JSON text: behind the write, where a hook needs it.
+    public internal(set) var result: [UInt8]?
     var needsResult = false
     /// Set by a hook behind the write: what the client is answered instead.
     public var replacement: JSON?

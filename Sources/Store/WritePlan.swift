@@ -34,12 +34,12 @@ struct WritePlan {
             createdAt: Timestamp(milliseconds: rows.timestampMilliseconds(0, 0)),
             updatedAt: Timestamp(milliseconds: rows.timestampMilliseconds(0, 1)), answered: answers)
         written.showsCreation = !write.answersFieldsAlone
-        if let firstOfRow { write.result = try result(rows, firstOfRow) }
+        if let firstOfRow { write.result = result(rows, firstOfRow) }
         return written
     }
 
     /// The object as it has become, for hooks.
-    private func result(_ rows: Rows, _ first: Int) throws -> JSONObject {
+    private func result(_ rows: Rows, _ first: Int) -> [UInt8] {
         var columns: [ResultSet.Column] = []
         for column in table.columns {
             columns.append(ResultSet.Column(column, index: first + ResultSet.firstColumn + columns.count))
@@ -48,9 +48,10 @@ struct WritePlan {
             className: table.name, columns: columns, relations: table.relations.map { ($0.label, $0.target) },
             rows: rows, first: first)
         set.tokenSeal = tokenSeal
-        var out = JSONWriter()
+        set.showsClassName = true
+        var out = JSONWriter(room: 1024)
         ObjectWriter.write(set, 0, fileURLPrefix, to: &out)
-        return try JSONParser.parse(out.bytes).object ?? JSONObject()
+        return out.finish()
     }
 
     /// What operators made of their fields, read from the returned row.

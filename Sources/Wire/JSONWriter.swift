@@ -203,13 +203,18 @@ public struct JSONWriter {
 
     public mutating func object(_ object: JSONObject) {
         byte(UInt8(ascii: "{"))
+        members(object)
+        byte(UInt8(ascii: "}"))
+    }
+
+    /// What stands between an object's braces.
+    public mutating func members(_ object: JSONObject) {
         for (index, member) in object.members.enumerated() {
             if index > 0 { byte(UInt8(ascii: ",")) }
             string(member.key)
             byte(UInt8(ascii: ":"))
             json(member.value)
         }
-        byte(UInt8(ascii: "}"))
     }
 }
 

@@ -35,6 +35,70 @@ import Wire
         #expect(later.body == ["fecha": ["__type": "Date", "iso": "1970-01-01T00:00:00.000Z"]])
     }
 
+    @Test func headersAreThereForWhoeverLooks() async throws {
+        let script = try Script(
+            """
+            Parse.Cloud.define('leer', ({ headers }) => headers);
+            Parse.Cloud.define('claves', request => [Object.keys(request).includes('headers'), { ...request }.headers['x-viaje']]);
+            Parse.Cloud.define('cambiar', request => {
+              request.headers['x-viaje'] += '!';
+              const uno = request.headers['x-viaje'];
+              request.headers = { otra: 1 };
+              return [uno, request.headers];
+            });
+            Parse.Cloud.define('tarde', async request => {
+              await new Promise(done => setTimeout(done, 5));
+              return request.headers['x-viaje'];
+            });
+            Parse.Cloud.define('sin', request => ['headers' in request, request.headers === undefined]);
+            """)
+        let code = try await script.load()
+        let headers = [("X-Viaje", "Ñandú \"a\""), ("Accept", "*/*"), ("accept", "text/html")]
+        #expect(
+            try await code.call("leer", headers: headers).body
+                == ["x-viaje": "Ñandú \"a\"", "accept": "*/*, text/html"])
+        #expect(try await code.call("leer", headers: []).body == [:])
+        #expect(try await code.call("claves", headers: headers).body == [true, "Ñandú \"a\""])
+        #expect(try await code.call("cambiar", headers: headers).body == ["Ñandú \"a\"!", ["otra": 1]])
+        #expect(try await code.call("tarde", headers: headers).body == "Ñandú \"a\"")
+        #expect(try await code.call("sin").body == [false, true])
+    }
+
+    /// What answers at once and what answers later, by a value or by an error, end the same way.
+    @Test func promisedOrNotAnAnswerIsTheSame() async throws {
+        let script = try Script(
+            """
+            Parse.Cloud.define('ya', () => 7);
+            Parse.Cloud.define('luego', async () => 7);
+            Parse.Cloud.define('ajena', () => ({ then(done) { done(7); } }));
+            Parse.Cloud.define('lanza', () => { throw new Parse.Error(4801, 'no'); });
+            Parse.Cloud.define('rechaza', async () => { throw new Parse.Error(4801, 'no'); });
+            Parse.Cloud.define('ajenaNo', () => ({ then(done, no) { no(new Parse.Error(4801, 'no')); } }));
+            Parse.Cloud.define('vale', () => 7, async () => {});
+            Parse.Cloud.define('noVale', () => 7, () => { throw new Parse.Error(4801, 'no'); });
+            for (const [name, handler] of Object.entries({
+              Ya: ({ object }) => { object.set('a', 1); },
+              Luego: async ({ object }) => { await null; object.set('a', 1); },
+              Lanza: () => { throw new Parse.Error(4801, 'no'); },
+              Rechaza: async () => { throw new Parse.Error(4801, 'no'); },
+            })) Parse.Cloud.beforeSave(name, handler);
+            """)
+        let code = try await script.load()
+        for name in ["ya", "luego", "ajena", "vale"] { #expect(try await code.call(name).body == 7, "\(name)") }
+        for name in ["lanza", "rechaza", "ajenaNo"] {
+            #expect(await fault { try await code.call(name) }?.code == 4801, "\(name)")
+        }
+        #expect(await fault { try await code.call("noVale") } != nil)
+        for name in ["Ya", "Luego"] {
+            let answer = try await code.trigger(.beforeSave, on: name, JSONObject(), changes: ["b": 2])
+            #expect(answer.body?.object?["object"]?.object?["a"] == 1, "\(name)")
+        }
+        for name in ["Lanza", "Rechaza"] {
+            let error = await fault { try await code.trigger(.beforeSave, on: name, JSONObject(), changes: ["b": 2]) }
+            #expect(error?.code == 4801, "\(name)")
+        }
+    }
+
     @Test func manyCallsAtOnceAreToldApart() async throws {
         let script = try Script(
             """

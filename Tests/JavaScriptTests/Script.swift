@@ -51,7 +51,7 @@ extension JavaScriptCode {
     /// Calls a function as a client would.
     func call(
         _ name: String, _ params: JSONObject = JSONObject(), server: FakeServer = FakeServer(), master: Bool = false,
-        context: JSONObject = JSONObject()
+        context: JSONObject = JSONObject(), headers: [(name: String, value: String)]? = nil
     ) async throws -> CloudAnswer {
         guard let handler = code.functions[name] else { throw ParseError(141, "Invalid function: \"\(name)\"") }
         var payload = JSONObject()
@@ -59,7 +59,11 @@ extension JavaScriptCode {
         payload["params"] = .object(params)
         payload["master"] = .bool(master)
         payload["context"] = .object(context)
-        return try await handler.run(CloudCall(payload: payload, sessionToken: nil, caller: server))
+        var call = CloudCall(payload: payload, sessionToken: nil, caller: server)
+        call.headers = headers.map { HeaderText($0) }
+        var answer = try await handler.run(call)
+        answer.body = try answer.text.map { try JSONParser.parse($0) }
+        return answer
     }
 
     func trigger(

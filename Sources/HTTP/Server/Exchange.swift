@@ -114,7 +114,7 @@ final class Exchange {
     ) {
         self.writer = writer
         self.upgrade = upgrade
-        for (name, value) in headers { MHD_add_response_header(response, name, value) }
+        add(headers, to: response)
         if server.isDraining, upgrade == nil { MHD_add_response_header(response, "Connection", "close") }
         let prepared = Prepared(status: UInt32(clamping: status), response: response)
         guard reading == .complete, isCalled || !daemon.isRunning else {
@@ -126,6 +126,15 @@ final class Exchange {
         }
         if !queue(prepared) { return giveUp() }
         resume()
+    }
+
+    private func add(_ headers: [(String, String)], to response: OpaquePointer) {
+        for (name, value) in headers {
+            // Given as they are, both would be copied to arrays first.
+            name.withCString { name in
+                value.withCString { value in _ = MHD_add_response_header(response, name, value) }
+            }
+        }
     }
 
     /// Hands a response to libmicrohttpd.
@@ -145,7 +154,7 @@ final class Exchange {
     private func refuse(_ refusal: HTTPRefusal) -> Bool {
         let (headers, body) = server.refusalAnswer(request, refusal)
         guard let response = ResponseBody.makeResponse(body) else { return false }
-        for (name, value) in headers { MHD_add_response_header(response, name, value) }
+        add(headers, to: response)
         if let seconds = refusal.retryAfter { MHD_add_response_header(response, "Retry-After", "\(seconds)") }
         if reading != .complete || server.isDraining { MHD_add_response_header(response, "Connection", "close") }
         server.onRefusal?(request, refusal, body.count)

@@ -112,7 +112,12 @@ extension String {
     /// The same of UTF-8.
     public init?(percentDecoding text: UnsafeBufferPointer<UInt8>, plusIsSpace: Bool = false) {
         guard text.contains(where: { $0 == UInt8(ascii: "%") || (plusIsSpace && $0 == UInt8(ascii: "+")) }) else {
-            self.init(validating: text, as: UTF8.self)
+            // Checking what is ASCII as well takes as long as all the rest.
+            if text.allSatisfy({ $0 < 0x80 }) {
+                self.init(decoding: text, as: UTF8.self)
+            } else {
+                self.init(validating: text, as: UTF8.self)
+            }
             return
         }
         let decoded: String? = withUnsafeTemporaryAllocation(of: UInt8.self, capacity: text.count) { bytes in

@@ -15,11 +15,11 @@
   const log = Object.fromEntries(Object.entries({ info: 'info', log: 'info', warn: 'warn', error: 'error', debug: 'debug',
     verbose: 'debug', silly: 'debug' }).map(([name, level]) => [name, (...values) => host.log(level, util.format(...values).toWellFormed())]));
 
-  function start(sort, name, className, payload, token) {
+  function start(sort, name, className, payload, token, headers) {
     const owner = turn.owner;
     const entry = Cloud._handler(sort, name, className);
     running.add(owner);
-    const request = requestOf(payload, token);
+    const request = requestOf(payload, token, headers);
     const contextBefore = JSON.stringify(request.context);
     const finish = ({ body, response } = {}) => {
       if (!running.has(owner)) return;
@@ -36,19 +36,28 @@
       host.fail(owner, code, message, thrown);
     };
     const kind = sort === 'trigger' ? triggers[name] : sort === 'function' ? ofFunction : ofJob;
-    answer(kind(entry, request, payload), finish, fail);
+    try {
+      const told = after(kind(entry, request, payload), finish);
+      if (isPromise(told)) told.catch(fail);
+    } catch (error) { fail(error); }
   }
 
-  // What can't be written as JSON fails, too.
-  async function answer(told, finish, fail) {
-    try { finish(await told); } catch (error) { fail(error); }
-  }
+  // Goes on with what a value is or, of a promise, becomes. At once where it is none: the engine is entered anew for each
+  // promise, which takes longer than most handlers.
+  const after = (value, next) => (isPromise(value) ? Promise.resolve(value).then(next) : next(value));
+  const isPromise = value => value !== null && (typeof value === 'object' || typeof value === 'function') && typeof value.then === 'function';
 
   function forget() { running.delete(turn.owner); }
 
-  // What every handler is told.
-  function requestOf(payload, token) {
-    const request = { master: payload.master === true, log, context: payload.context || {}, ip: payload.ip };
+  // What every handler is told. The headers, a JSON text, are taken apart for whoever asks.
+  function requestOf(payload, token, headers) {
+    const { context = {}, ip } = payload;
+    const master = payload.master === true;
+    const request = headers === undefined ? { master, log, context, ip } : {
+      master, log, context, ip,
+      get headers() { return typeof headers === 'string' ? (headers = JSON.parse(headers)) : headers; },
+      set headers(value) { headers = value; },
+    };
     for (const key of ['triggerName', 'installationId', 'functionName', 'isReadOnly']) if (payload[key] !== undefined) request[key] = payload[key];
     if (payload.headers) request.headers = payload.headers;
     if (payload.user) request.user = ParseObject.fromJSON({ ...payload.user, className: '_User', ...(token ? { sessionToken: token } : {}) });
@@ -74,12 +83,13 @@
     return value;
   }
 
-  async function ofFunction({ handler, validator }, request, payload) {
+  function ofFunction({ handler, validator }, request, payload) {
     request.params = parameters(payload.params || {});
-    if (validator) await validate(validator, request);
-    const response = new Response();
-    const result = handler.length >= 2 ? await answered(handler, request, response) : await handler(request);
-    return { body: encode(result), response: response.told };
+    return after(validator && validate(validator, request), () => {
+      const response = new Response();
+      const result = handler.length >= 2 ? answered(handler, request, response) : handler(request);
+      return after(result, value => ({ body: encode(value), response: response.told }));
+    });
   }
 
   // A function of two parameters answers by its second one, or by what it returns.
@@ -123,14 +133,14 @@
 
   // MARK: triggers
 
-  // Runs a trigger's validator and then the trigger; `skipped` where neither is to run.
-  const skipped = Symbol('skipped');
-  async function run({ handler, validator }, request) {
-    if (request.master && validator && validator.skipWithMasterKey) return { returned: skipped };
-    if (validator) await validate(validator, request);
-    const result = handler(request);
-    const isPromised = Boolean(result) && typeof result.then === 'function';
-    return { returned: await result, isPromised };
+  // Runs a trigger's validator, then the trigger, and then `next` with what that returned, and whether it was promised.
+  // Where neither is to run, nothing changes.
+  function run({ handler, validator }, request, next = () => ({}), skipped = () => ({})) {
+    if (request.master && validator && validator.skipWithMasterKey) return skipped();
+    return after(validator && validate(validator, request), () => {
+      const result = handler(request);
+      return after(result, returned => next(returned, isPromise(result)));
+    });
   }
 
   function objectOf(json, existed = true) {
@@ -144,7 +154,7 @@
     request.object = objectOf(payload.object, payload.original !== undefined);
   }
 
-  async function beforeSave(entry, request, payload) {
+  function beforeSave(entry, request, payload) {
     if (payload.className === '@Config') return ofConfig(entry, request, payload);
     if (payload.original) request.original = objectOf(payload.original);
     request.object = objectOf(payload.original || { className: payload.className }, payload.original !== undefined);
@@ -159,76 +169,72 @@
       return json;
     };
     const before = JSON.stringify(saved());
-    const { returned, isPromised } = await run(entry, request);
-    if (returned === skipped) return {};
-    // Only a promise can replace the write; what is returned otherwise counts for nothing.
-    if (isPromised && isPlain(returned) && !(returned instanceof ParseObject) && isPlain(returned.object)) {
-      return { body: { object: encode(returned.object, false, true) } };
-    }
-    const after = saved();
-    if (JSON.stringify(after) === before) return {};
-    return { body: { object: after, takenBack: Object.keys(JSON.parse(before)).filter(key => !(key in after)) } };
+    return run(entry, request, (returned, isPromised) => {
+      // Only a promise can replace the write; what is returned otherwise counts for nothing.
+      if (isPromised && isPlain(returned) && !(returned instanceof ParseObject) && isPlain(returned.object)) {
+        return { body: { object: encode(returned.object, false, true) } };
+      }
+      const now = saved();
+      if (JSON.stringify(now) === before) return {};
+      return { body: { object: now, takenBack: Object.keys(JSON.parse(before)).filter(key => !(key in now)) } };
+    });
   }
 
-  async function afterSave(entry, request, payload) {
+  function afterSave(entry, request, payload) {
     if (payload.className === '@Config') return ofConfig(entry, request, payload);
     giveObjects(request, payload);
     const { object } = request;
     const before = texts(object);
-    const { returned } = await run(entry, request);
-    if (returned === skipped) return {};
-    if (returned !== null && typeof returned === 'object' && returned !== object && !(returned instanceof ParseObject && object.equals(returned))) {
-      return { body: { object: returned instanceof ParseObject ? returned.toJSON() : encode(returned) } };
-    }
-    // What the hook set, fetched or saved shows in the client's answer.
-    const json = object._toFullJSON();
-    // The reference answers a user's name wherever something listens to users.
-    if (payload.className === '_User') delete before.username;
-    const fields = Object.fromEntries(Object.entries(json).filter(([key, value]) => JSON.stringify(value) !== before[key]));
-    return Object.keys(fields).length > 0 ? { body: { fields } } : {};
+    return run(entry, request, returned => {
+      if (returned !== null && typeof returned === 'object' && returned !== object && !(returned instanceof ParseObject && object.equals(returned))) {
+        return { body: { object: returned instanceof ParseObject ? returned.toJSON() : encode(returned) } };
+      }
+      // What the hook set, fetched or saved shows in the client's answer.
+      const json = object._toFullJSON();
+      // The reference answers a user's name wherever something listens to users.
+      if (payload.className === '_User') delete before.username;
+      const fields = Object.fromEntries(Object.entries(json).filter(([key, value]) => JSON.stringify(value) !== before[key]));
+      return Object.keys(fields).length > 0 ? { body: { fields } } : {};
+    });
   }
   const texts = object => Object.fromEntries(Object.entries(object._toFullJSON()).map(([key, value]) => [key, JSON.stringify(value)]));
 
-  async function ofConfig(entry, request, payload) {
+  function ofConfig(entry, request, payload) {
     const Config = internal('parse/config');
     const values = json => Config._fromJSON((json && json.params) || {});
     request.object = values(payload.object);
     request.original = payload.original ? values(payload.original) : undefined;
-    await run(entry, request);
-    return {};
+    return run(entry, request);
   }
 
-  async function withObject(entry, request, payload) {
+  function withObject(entry, request, payload) {
     giveObjects(request, payload);
     request.object._setExisted(true);
-    await run(entry, request);
-    return {};
+    return run(entry, request);
   }
 
-  async function accountExport(entry, request, payload) {
+  function accountExport(entry, request, payload) {
     giveObjects(request, payload);
     request.object._setExisted(true);
-    const { returned } = await run(entry, request);
-    return returned === skipped || returned === undefined ? {} : { body: { data: encode(returned) } };
+    return run(entry, request, returned => (returned === undefined ? {} : { body: { data: encode(returned) } }));
   }
 
-  async function withFile(entry, request, payload) {
+  function withFile(entry, request, payload) {
     request.file = decode(payload.file);
     request.fileSize = payload.fileSize;
-    await run(entry, request);
-    return {};
+    return run(entry, request);
   }
 
-  async function beforeFind(entry, request, payload) {
+  function beforeFind(entry, request, payload) {
     if (payload.className === '@File') return withFile(entry, request, payload);
     giveQuery(request, payload);
     const before = JSON.stringify(request.query.toJSON());
-    const { returned } = await run(entry, request);
-    if (returned === skipped) return {};
-    if (Array.isArray(returned)) return { body: { objects: returned.map(found) } };
-    // Another query stands for what it says; the rest stays as the client asked.
-    const json = returned instanceof Query ? { ...request.query.toJSON(), ...returned.toJSON() } : request.query.toJSON();
-    return JSON.stringify(json) === before ? {} : { body: { query: json } };
+    return run(entry, request, returned => {
+      if (Array.isArray(returned)) return { body: { objects: returned.map(found) } };
+      // Another query stands for what it says; the rest stays as the client asked.
+      const json = returned instanceof Query ? { ...request.query.toJSON(), ...returned.toJSON() } : request.query.toJSON();
+      return JSON.stringify(json) === before ? {} : { body: { query: json } };
+    });
   }
   function giveQuery(request, payload) {
     request.query = Query.fromJSON(payload.className, payload.query || {});
@@ -239,14 +245,14 @@
     if (!request.isGet && !request.count && query._limit < 0 && rest.configuration.defaultLimit) query.limit(rest.configuration.defaultLimit);
   }
 
-  async function afterFind(entry, request, payload) {
+  function afterFind(entry, request, payload) {
     if (payload.className === '@File') return withFile(entry, request, payload);
     giveQuery(request, payload);
     request.objects = (payload.objects || []).map(json => objectOf({ ...json, className: payload.className }));
     const { objects } = request;
-    const { returned } = await run(entry, request);
     // Skipped or not, what goes through here names its class.
-    return { body: { objects: (Array.isArray(returned) ? returned : objects).map(found) } };
+    const told = returned => ({ body: { objects: (Array.isArray(returned) ? returned : objects).map(found) } });
+    return run(entry, request, told, told);
   }
   // As the reference writes results: what a hook has set goes as it is, without types.
   function found(object) {
@@ -260,7 +266,7 @@
     return { ...json, className: object.className };
   }
 
-  async function ofLiveQuery(entry, request, payload) {
+  function ofLiveQuery(entry, request, payload) {
     const asObject = json => (json ? objectOf({ ...json, className: payload.className }) : undefined);
     for (const key of ['event', 'requestId', 'clients', 'subscriptions', 'clientId', 'useMasterKey', 'sessionToken']) request[key] = payload[key];
     if (payload.query) giveQuery(request, payload);
@@ -269,12 +275,14 @@
     const before = request.object && JSON.stringify(request.object.toJSON());
     const queryBefore = request.query && JSON.stringify(request.query.toJSON());
     request.sendEvent = true;
-    await run(entry, request);
-    const body = {};
-    if (request.sendEvent === false) body.sendEvent = false;
-    if (request.object && JSON.stringify(request.object.toJSON()) !== before) body.object = request.object.toJSON();
-    if (request.query && JSON.stringify(request.query.toJSON()) !== queryBefore) body.query = request.query.toJSON();
-    return Object.keys(body).length > 0 ? { body } : {};
+    const told = () => {
+      const body = {};
+      if (request.sendEvent === false) body.sendEvent = false;
+      if (request.object && JSON.stringify(request.object.toJSON()) !== before) body.object = request.object.toJSON();
+      if (request.query && JSON.stringify(request.query.toJSON()) !== queryBefore) body.query = request.query.toJSON();
+      return Object.keys(body).length > 0 ? { body } : {};
+    };
+    return run(entry, request, told, told);
   }
 
   const onFileOr = other => (entry, request, payload) => (payload.className === '@File' ? withFile : other)(entry, request, payload);
