@@ -290,6 +290,23 @@ import Wire
         #expect(description.missing.first?.place.hasSuffix("main.js:5") == true)
     }
 
+    @Test func theServersOwnClassesAreExtendedLikeAnyOther() async throws {
+        let script = try Script(
+            """
+            const classes = ['User', '_User', '_Role', '_Session', '_Installation'].map(name => Parse.Object.extend(name));
+            const Persona = Parse.User.extend({ saludo() { return `hola ${this.get('username')}`; } });
+            Parse.Cloud.beforeSave(classes[0], () => {});
+            Parse.Cloud.define('nombres', () => [...classes.map(one => one.className), new Parse.Query(classes[1]).className,
+              new Persona({ username: 'ana' }).saludo(), new Persona() instanceof Parse.User]);
+            """)
+        let code = try await script.load()
+        #expect(code.description.handlers == ["beforeSave _User", "function nombres"])
+        let names: JSON = [
+            "_User", "_User", "_Role", "_Session", "_Installation", "_User", "hola ana", true,
+        ]
+        #expect(try await code.call("nombres").body == names)
+    }
+
     @Test func aJobsMessagesComeInTheirOrderAndBeforeItsEnd() async throws {
         let script = try Script(
             """

@@ -361,7 +361,8 @@
         constructor: { value: ParseObjectSubclass, writable: true, configurable: true },
       });
       Object.setPrototypeOf(ParseObjectSubclass, parent);
-      ParseObjectSubclass.className = name;
+      // Of users and roles the parent's own can not be assigned to.
+      Object.defineProperty(ParseObjectSubclass, 'className', { value: name, writable: true, enumerable: true, configurable: true });
       ParseObjectSubclass.__super__ = parent.prototype;
       for (const key of Object.keys(methods || {})) if (key !== 'className') describe(ParseObjectSubclass.prototype, methods, key);
       for (const key of Object.keys(statics || {})) if (key !== 'className') describe(ParseObjectSubclass, statics, key);

@@ -64,6 +64,15 @@
     async verifyPassword(password, options) { return ParseUser.verifyPassword(this.getUsername() || '', password, options); }
 
     static get className() { return '_User'; }
+    // There is one class of users: this gives it more.
+    static extend(methods, statics) {
+      for (const [owner, more] of [[ParseUser.prototype, methods], [ParseUser, statics]]) {
+        for (const [key, one] of Object.entries(Object.getOwnPropertyDescriptors(more || {}))) {
+          if (key !== 'className') Object.defineProperty(owner, key, { ...one, enumerable: false, configurable: true });
+        }
+      }
+      return ParseUser;
+    }
     static current() { return null; }
     static async currentAsync() { return null; }
     static enableUnsafeCurrentUser() { throw new Error('Parse.User.enableUnsafeCurrentUser: cloud code has no current user'); }
