@@ -28,6 +28,12 @@ static const char node_crypto_js[] = {
 static const char node_events_js[] = {
 #embed "../JavaScript/Runtime/node/events.js" suffix(, 0)
 };
+static const char node_fs_js[] = {
+#embed "../JavaScript/Runtime/node/fs.js" suffix(, 0)
+};
+static const char node_os_js[] = {
+#embed "../JavaScript/Runtime/node/os.js" suffix(, 0)
+};
 static const char node_path_js[] = {
 #embed "../JavaScript/Runtime/node/path.js" suffix(, 0)
 };
@@ -122,6 +128,8 @@ static const struct hermes_runtime_script scripts[] = {
     {"node/buffer", node_buffer_js},
     {"node/crypto", node_crypto_js},
     {"node/events", node_events_js},
+    {"node/fs", node_fs_js},
+    {"node/os", node_os_js},
     {"node/path", node_path_js},
     {"node/querystring", node_querystring_js},
     {"node/timers", node_timers_js},

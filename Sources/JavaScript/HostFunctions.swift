@@ -14,9 +14,6 @@ extension IsolateThread {
         // The functions belong to the engine, which belongs to this object.
         add("script") { [unowned self] in try script($0.text(0)) }
         add("compile") { [unowned self] in try engine.evaluate($0.text(1), file: $0.text(0)) }
-        add("readFile") { [unowned self] in engine.value(SourceFile.read($0.text(0))) }
-        add("kindOfFile") { [unowned self] in engine.value(SourceFile.kind($0.text(0))) }
-        add("realPath") { [unowned self] in engine.value(SourceFile.realPath($0.text(0))) }
         add("configuration") { [unowned self] _ in engine.json(Array(configuration.description.utf8)) }
         add("register") { [unowned self] arguments in
             let (sort, name, className) = (arguments.text(0), arguments.text(1), arguments.text(2))
@@ -67,6 +64,7 @@ extension IsolateThread {
             report($0.int(0), $0.text(1))
             return nil
         }
+        addFiles(add)
         addCrypto(add)
         addFetch(add)
         return host

@@ -159,7 +159,7 @@ import Wire
             ("const a = 1;\nnoHay();\n", [:], "main.js:2"),
             ("const a = 1;\n\nlet = ;\n", [:], "main.js:3"),
             ("require('./partes/rota');\n", ["partes/rota.js": "\n\nthrow new Error('rota');\n"], "partes/rota.js:3"),
-            ("const x = 1;\nconst fs = require('fs');\n", [:], "main.js:2"),
+            ("const x = 1;\nconst red = require('net');\n", [:], "main.js:2"),
             ("require('./datos.json');", ["datos.json": "{"], "datos.json"),
         ]
         for (main, files, place) in cases {
@@ -281,12 +281,12 @@ import Wire
             Parse.Cloud.beforeSave('Temas', () => {});
             Parse.Cloud.afterSave(Parse.User, () => {});
             Parse.Cloud.job('resumen', () => {});
-            try { require('fs'); } catch {}
+            try { require('net'); } catch {}
             """)
         let code = try await script.load()
         let description = code.description
         #expect(description.handlers == ["afterSave _User", "beforeSave Temas", "function abrir", "job resumen"])
-        #expect(description.missing.map(\.name) == [#"module "fs""#])
+        #expect(description.missing.map(\.name) == [#"module "net""#])
         #expect(description.missing.first?.place.hasSuffix("main.js:5") == true)
     }
 

@@ -88,6 +88,26 @@ import Wire
             ])
     }
 
+    @Test func filesBesideTheCodeAreReadAndNoneWritten() async throws {
+        let answer = try await run(
+            """
+            const fs = require('fs'), path = require('path'), os = require('os');
+            const file = path.join(__dirname, 'plantillas', 'hola.html');
+            const told = await new Promise(resolve => fs.readFile(file, 'utf8', (error, text) => resolve([error, text])));
+            const refusals = [() => fs.readFileSync('/no/such'), () => fs.readFileSync(__dirname), () => fs.writeFileSync(file, 'x')]
+              .map(body => { try { return body(); } catch (error) { return error.code; } });
+            return [fs.readFileSync(file, 'utf8'), fs.readFileSync(file).length, await require('fs/promises').readFile(file, { encoding: 'utf-8' }),
+              ...told, fs.existsSync(file), fs.existsSync('/no/such'), fs.readdirSync(path.dirname(file)), fs.statSync(file).isFile(),
+              fs.statSync(__dirname).isDirectory(), fs.statSync(file).size, ...refusals, os.EOL, typeof os.hostname()];
+            """,
+            files: ["plantillas/hola.html": "<p>ñ</p>", "plantillas/adios.html": ""])
+        #expect(
+            answer == [
+                "<p>ñ</p>", 9, "<p>ñ</p>", nil, "<p>ñ</p>", true, false, ["adios.html", "hola.html"], true, true, 9,
+                "ENOENT", "EISDIR", "EROFS", "\n", "string",
+            ])
+    }
+
     @Test func digestsAndRandomNumbers() async throws {
         let answer = try await run(
             """

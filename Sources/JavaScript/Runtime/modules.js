@@ -5,7 +5,7 @@
   const configuration = host.configuration();
   const cache = Object.create(null);
   const packages = new Map();
-  const own = ['assert', 'buffer', 'crypto', 'events', 'path', 'querystring', 'timers', 'url', 'util'];
+  const own = ['assert', 'buffer', 'crypto', 'events', 'fs', 'os', 'path', 'querystring', 'timers', 'url', 'util'];
   const extensions = ['', '.js', '.json', '.cjs'];
 
   class Module {
@@ -38,6 +38,7 @@
       const exports = internal(`node/${plain}`);
       return () => exports;
     }
+    if (plain === 'fs/promises') return () => internal('node/fs').promises;
     if (plain === 'timers/promises') return () => internal('node/timers').promises;
     if (plain === 'process') return () => globalThis.process;
     if (plain === 'console') return () => globalThis.console;
@@ -159,8 +160,8 @@
   }
 
   // Node's modules that cloud code can't have, so that the error can say so.
-  const nodes = new Set(('async_hooks child_process cluster constants dgram diagnostics_channel dns domain fs http http2 https '
-    + 'inspector module net os process punycode readline repl stream string_decoder sys tls trace_events tty v8 vm wasi '
+  const nodes = new Set(('async_hooks child_process cluster constants dgram diagnostics_channel dns domain http http2 https '
+    + 'inspector module net process punycode readline repl stream string_decoder sys tls trace_events tty v8 vm wasi '
     + 'worker_threads zlib').split(' '));
 
   function load(file, parent) {
