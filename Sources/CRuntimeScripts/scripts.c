@@ -10,6 +10,12 @@ static const char boot_js[] = {
 static const char calls_js[] = {
 #embed "../JavaScript/Runtime/calls.js" suffix(, 0)
 };
+static const char check_js[] = {
+#embed "../JavaScript/Runtime/check.js" suffix(, 0)
+};
+static const char esmodule_js[] = {
+#embed "../JavaScript/Runtime/esmodule.js" suffix(, 0)
+};
 static const char globals_js[] = {
 #embed "../JavaScript/Runtime/globals.js" suffix(, 0)
 };
@@ -100,6 +106,9 @@ static const char parse_validators_js[] = {
 static const char parse_values_js[] = {
 #embed "../JavaScript/Runtime/parse/values.js" suffix(, 0)
 };
+static const char source_js[] = {
+#embed "../JavaScript/Runtime/source.js" suffix(, 0)
+};
 static const char turn_js[] = {
 #embed "../JavaScript/Runtime/turn.js" suffix(, 0)
 };
@@ -122,6 +131,8 @@ static const char web_url_js[] = {
 static const struct hermes_runtime_script scripts[] = {
     {"boot", boot_js},
     {"calls", calls_js},
+    {"check", check_js},
+    {"esmodule", esmodule_js},
     {"globals", globals_js},
     {"modules", modules_js},
     {"node/assert", node_assert_js},
@@ -152,6 +163,7 @@ static const struct hermes_runtime_script scripts[] = {
     {"parse/user", parse_user_js},
     {"parse/validators", parse_validators_js},
     {"parse/values", parse_values_js},
+    {"source", source_js},
     {"turn", turn_js},
     {"web/abort", web_abort_js},
     {"web/clone", web_clone_js},

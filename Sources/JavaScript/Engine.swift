@@ -295,8 +295,9 @@ final class Engine {
         fault.line = field("line").flatMap { Int($0) }
         fault.stack = field("stack")
         // What the runtime's own scripts complain of, the application's has done.
-        if fault.file?.hasPrefix("hermes:") == true, let place = Engine.firstPlaceOutside(fault.stack ?? "") {
-            (fault.file, fault.line) = place
+        if fault.file?.hasPrefix("hermes:") == true {
+            let place = Engine.firstPlaceOutside(fault.stack ?? "")
+            (fault.file, fault.line) = (place?.0, place?.1)
         }
         return fault
     }

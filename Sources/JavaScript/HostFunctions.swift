@@ -89,6 +89,7 @@ extension IsolateThread {
             ("applicationId", .string(options.applicationId)),
             ("serverURL", .string(options.serverURL)),
             ("masterKey", .string(options.masterKey)),
+            ("checks", .bool(options.checks)),
             ("defaultLimit", .number(Double(options.defaultLimit))),
             (
                 "environment",

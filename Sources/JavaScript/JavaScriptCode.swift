@@ -48,7 +48,9 @@ public final class JavaScriptCode: Sendable {
 
     /// What the code registers and what it lacks, for people: one line each.
     public var description: JavaScriptDescription {
-        JavaScriptDescription(handlers: pool.handlers.keys.map(\.description).sorted(), missing: pool.missing)
+        JavaScriptDescription(
+            handlers: pool.handlers.keys.map(\.description).sorted(),
+            missing: pool.missing.sorted(by: MissingFeature.isBefore))
     }
 
     /// Ends the code at once; calls that run fail. Not needed for a swap.
@@ -88,6 +90,7 @@ public final class JavaScriptCode: Sendable {
 public struct JavaScriptDescription: Sendable {
     /// `beforeSave Temas`, `function abrir`, `job resumen`; in alphabetical order.
     public let handlers: [String]
+    /// By file and line.
     public let missing: [MissingFeature]
 }
 

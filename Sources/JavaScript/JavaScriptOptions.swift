@@ -21,6 +21,8 @@ public struct JavaScriptOptions: Sendable {
     public var environment: [String: String] = [:]
     /// Folders in which packages are looked for, after the `node_modules` above the file that asks.
     public var packageFolders: [String] = []
+    /// Loading goes on past what is missing, and tells all of it: for `hermes cloud check`, not for serving.
+    public var checks = false
     /// How code reads and writes that runs for nobody's call: while it is loaded, in a timer after its call has ended.
     public var background: (any CloudCaller)?
 

@@ -98,7 +98,9 @@ struct Command {
         case .version: print("hermes \(Banner.version)")
         case .options: print(wantsMarkdown ? OptionTable.markdown : OptionTable.list, terminator: "")
         case .cloud:
-            let code = try await JavaScriptCode(mainFile: checkedFile, options: ServerOptions().javaScript)
+            var script = ServerOptions().javaScript
+            script.checks = true
+            let code = try await JavaScriptCode(mainFile: checkedFile, options: script)
             // What it registers a moment after it has been loaded counts as well.
             try await Task.sleep(for: .milliseconds(200))
             let description = code.description

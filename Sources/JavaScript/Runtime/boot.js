@@ -25,7 +25,9 @@
   const { fetched } = internal('web/fetch');
   const calls = internal('calls');
   const { inspect } = internal('node/util');
+  const check = internal('check');
   globalThis.Parse = internal('parse');
+  if (check.isOn) globalThis.Parse = check.lenient(globalThis.Parse);
 
   const entry = body => (owner, ...rest) => {
     turn.owner = owner;

@@ -2,6 +2,8 @@
 (function (internal, module, host) {
   'use strict';
   const path = internal('node/path');
+  const { translate, surroundings } = internal('esmodule');
+  const check = internal('check');
   const configuration = host.configuration();
   const cache = Object.create(null);
   const packages = new Map();
@@ -9,8 +11,10 @@
   const extensions = ['', '.js', '.json', '.cjs'];
 
   class Module {
-    constructor(filename, parent) {
+    constructor(filename, parent, isPackage) {
       this.id = filename;
+      // Of a package, not of the application.
+      this.isPackage = isPackage;
       this.filename = filename;
       this.path = path.dirname(filename);
       this.exports = {};
@@ -39,13 +43,16 @@
       return () => exports;
     }
     if (plain === 'fs/promises') return () => internal('node/fs').promises;
+    if (plain === 'module') return () => ({ createRequire: file => requireFrom(new Module(fileOf(file), null, false)) });
     if (plain === 'timers/promises') return () => internal('node/timers').promises;
     if (plain === 'process') return () => globalThis.process;
     if (plain === 'console') return () => globalThis.console;
     if (plain === 'perf_hooks') return () => ({ performance: globalThis.performance });
-    if (plain === 'parse/node' || plain === 'parse') return () => globalThis.Parse;
+    if (plain === 'parse/node' || plain === 'parse/node.js' || plain === 'parse') return () => globalThis.Parse;
     return undefined;
   }
+
+  const fileOf = place => (/^file:/.test(String(place)) ? internal('node/url').fileURLToPath(String(place)) : String(place));
 
   function asFile(file) {
     const extension = extensions.find(end => host.kindOfFile(file + end) === 1);
@@ -80,15 +87,15 @@
     return packages.get(folder);
   }
 
-  // A package's `exports`: for each entry a file, or files by condition.
-  function exported(about, entry) {
+  // A package's `exports`: for each entry a file, or files by condition; `kind` is `require` or `import`.
+  function exported(about, entry, kind) {
     let map = about.exports;
     if (typeof map === 'string' || Array.isArray(map) || !Object.keys(map).some(key => key.startsWith('.'))) map = { '.': map };
     const pick = target => {
       if (typeof target === 'string' || target === null) return target;
       if (Array.isArray(target)) return target.map(pick).find(Boolean);
       for (const condition of Object.keys(target)) {
-        if (['node', 'require', 'default'].includes(condition)) {
+        if (['node', kind, 'default'].includes(condition)) {
           const found = pick(target[condition]);
           if (found) return found;
         }
@@ -106,7 +113,7 @@
     return undefined;
   }
 
-  function asPackage(name, list) {
+  function asPackage(name, list, kind) {
     const parts = name.split('/');
     const packageName = parts.splice(0, name.startsWith('@') ? 2 : 1).join('/');
     for (const folder of list) {
@@ -114,7 +121,9 @@
       if (host.kindOfFile(root) === 2) {
         const about = manifest(root);
         if (about && about.exports) {
-          const target = exported(about, ['.', ...parts].join('/'));
+          const entry = ['.', ...parts].join('/');
+          // A package for one of the two only serves the other as well.
+          const target = exported(about, entry, kind) || exported(about, entry, kind === 'import' ? 'require' : 'import');
           const file = target && path.join(root, target);
           if (file && host.kindOfFile(file) === 1) return file;
           if (parts.length > 0) continue;
@@ -128,87 +137,166 @@
   }
 
   // The first place of the script in a trace of the engine: a line is `function@file:line:column`.
-  function caller(error) {
+  function placeOf(error) {
     const line = String(error.stack).split('\n').find(one => /@\//.test(one)) || '';
     const match = /@(\/.*):(\d+):\d+$/.exec(line);
     return match ? `${match[1]}:${match[2]}` : '';
   }
 
-  function fail(name, parent, sentence) {
-    const error = new Error(sentence);
+  // Why there is no such module, and what to do.
+  function lack(name, parent) {
+    if (isNodes(name)) return `The module "${name}" of Node is not there: cloud code runs without Node. There are ${own.join(', ')}`;
+    if (isPath(name)) return `Cannot find module '${name}': there is no such file`;
+    if (name.startsWith('cloud/')) return `Cannot find module '${name}': write it as a path from the file that asks, such as './${name.slice(6)}'`;
+    return `Cannot find module '${name}': install it with \`npm install ${packageOf(name)}\` in ${project(parent.path)}`;
+  }
+  // The folder with the package.json that a file belongs to.
+  function project(folder) {
+    for (let here = folder; ; here = path.dirname(here)) {
+      if (host.kindOfFile(path.join(here, 'package.json')) === 1) return here;
+      if (here === path.dirname(here)) return folder;
+    }
+  }
+  const isNodes = name => name.startsWith('node:') || nodes.has(name.split('/')[0]);
+  const isPath = name => /^\.{0,2}\//.test(name) || name === '.' || name === '..';
+  const packageOf = name => name.split('/').slice(0, name.startsWith('@') ? 2 : 1).join('/');
+
+  function fail(name, parent) {
+    const error = new Error(lack(name, parent));
     error.code = 'MODULE_NOT_FOUND';
-    const place = caller(error) || parent.filename;
+    const place = placeOf(error) || parent.filename;
     error.message += ` (asked for at ${place})`;
-    host.missing(`module "${name}"`, place);
+    if (!check.isOn) host.missing(`module "${name}"`, place);
     throw error;
   }
 
-  function resolve(name, parent) {
+  // The file of a module; undefined where there is none.
+  function find(name, parent, kind) {
     if (typeof name !== 'string' || name === '') throw new TypeError('require needs the name of a module');
     let file;
-    if (/^\.{0,2}\//.test(name) || name === '.' || name === '..') {
+    if (isPath(name)) {
       const target = path.resolve(parent.path, name);
       file = (name.endsWith('/') ? undefined : asFile(target)) || asFolder(target);
     } else {
-      file = asPackage(name, parent.paths);
+      file = asPackage(name, parent.paths, kind);
     }
-    if (file) return host.realPath(file);
-    const isNodes = name.startsWith('node:') || nodes.has(name.split('/')[0]);
-    return fail(name, parent, isNodes
-      ? `The module "${name}" of Node is not there: cloud code runs without Node. There are ${own.join(', ')}`
-      : `Cannot find module '${name}'`);
+    return file && host.realPath(file);
   }
+  const resolve = (name, parent, kind) => find(name, parent, kind) || fail(name, parent);
 
   // Node's modules that cloud code can't have, so that the error can say so.
   const nodes = new Set(('async_hooks child_process cluster constants dgram diagnostics_channel dns domain http http2 https '
-    + 'inspector module net process punycode readline repl stream string_decoder sys tls trace_events tty v8 vm wasi '
+    + 'inspector net punycode readline repl stream string_decoder sys tls trace_events tty v8 vm wasi '
     + 'worker_threads zlib').split(' '));
 
-  function load(file, parent) {
+  function load(file, parent, isPackage) {
     const known = cache[file];
     if (known) return known.exports;
-    const loading = new Module(file, parent);
+    const loading = new Module(file, parent, isPackage);
     if (parent) parent.children.push(loading);
     cache[file] = loading;
     try {
       run(loading);
     } catch (error) {
-      delete cache[file];
-      throw error;
+      if (check.isOn && !isPackage) check.tellEnd(error, placeOf(error) || file);
+      else {
+        delete cache[file];
+        throw error;
+      }
     }
     loading.loaded = true;
     return loading.exports;
   }
 
-  function run(loading) {
-    const file = loading.filename;
+  function textOf(file) {
     let text = host.readFile(file);
     if (text === undefined) throw new Error(`${file} can not be read`);
     if (text.charCodeAt(0) === 0xfeff) text = text.slice(1);
+    return text.startsWith('#!') ? `//${text}` : text;
+  }
+
+  function run(loading) {
+    const file = loading.filename;
+    const text = textOf(file);
     if (file.endsWith('.json')) {
       try { loading.exports = JSON.parse(text); } catch (error) { throw new SyntaxError(`${file}: ${error.message}`); }
       return;
     }
-    if (text.startsWith('#!')) text = `//${text}`;
-    if (file.endsWith('.mjs')) throw new SyntaxError(`${file}: modules of ECMAScript (import, export) can not be loaded; use require`);
+    if (check.isOn && !loading.isPackage) examine(loading, text);
+    const translated = translate(text);
+    const around = translated && surroundings(loading, name => required(name, loading, 'import'));
+    if (translated && translated.isModule) return runModule(loading, translated, around);
     // On the first line of the file, so that errors have the file's own lines.
-    const wrapped = host.compile(file, `(function (exports, require, module, __filename, __dirname) {${text}\n})`);
-    wrapped.call(loading.exports, loading.exports, loading.require, loading, file, loading.path);
+    const body = host.compile(file, `(function (exports, require, module, __filename, __dirname, __hermes) {${translated ? translated.body : text}\n})`);
+    body.call(loading.exports, loading.exports, loading.require, loading, file, loading.path, around);
+  }
+
+  function runModule(loading, { body, mayWait }, around) {
+    const compile = head => host.compile(loading.filename, `(${head} (__hermes) {${body}\n})`);
+    let run;
+    try { run = compile('function'); } catch (error) {
+      // Outside of functions, only the main file may wait: nobody would wait for it elsewhere.
+      if (loading.parent || !mayWait) throw error;
+      run = compile('async function');
+    }
+    run.call(undefined, around);
+  }
+
+  // What a module asks for by its name.
+  function required(name, parent, kind) {
+    const given = typeof name === 'string' ? builtin(name) : undefined;
+    if (!given && check.isOn && !parent.isPackage) return tried(name, parent, kind);
+    return given ? given() : load(resolve(name, parent, kind), parent, parent.isPackage || !isPath(name));
   }
 
   function requireFrom(parent) {
-    const require = name => {
-      const given = typeof name === 'string' ? builtin(name) : undefined;
-      return given ? given() : load(resolve(name, parent), parent);
-    };
-    require.resolve = name => (builtin(name) ? name : resolve(name, parent));
+    const require = name => required(name, parent, 'require');
+    require.resolve = name => (builtin(name) ? name : resolve(name, parent, 'require'));
     require.cache = cache;
     require.main = undefined;
     return require;
   }
 
+  // MARK: the check
+
+  const lazy = [];
+  const told = new Set();
+  const broken = new Set();
+
+  function examine(loading, text) {
+    check.examine(loading.filename, text, (name, place) => {
+      if (builtin(name)) return;
+      const file = find(name, loading);
+      if (!file) tell(name, lack(name, loading), place);
+      else if (isPath(name)) lazy.push(() => { if (/\.[cm]?js$/.test(file)) examine(new Module(file, loading, false), textOf(file)); });
+      else lazy.push(() => { tried(name, loading, 'require', place); });
+    });
+  }
+  function tell(name, why, place) {
+    told.add(name);
+    host.missing(`module "${name}": ${why.replace(/^Cannot find module '[^']*': /, '')}`, place);
+  }
+
+  // As in `required`, but what is missing is told, and something stands in its place.
+  function tried(name, parent, kind, place) {
+    const file = find(name, parent, kind);
+    if (!file) {
+      if (!told.has(name)) tell(name, lack(name, parent), placeOf(new Error()));
+      return check.standIn();
+    }
+    try { return load(file, parent, !isPath(name)); } catch (error) {
+      if (!broken.has(name)) tell(name, `the package can not be loaded: ${error.message}`, place || placeOf(new Error()));
+      broken.add(name);
+      return check.standIn();
+    }
+  }
+
   const require = {
-    main: file => { load(file, null); },
+    main: file => {
+      load(file, null, false);
+      // What is asked for only when something happens counts as well.
+      for (let next = lazy.shift(); next; next = lazy.shift()) next();
+    },
   };
   module.exports = { require };
 })

@@ -4,6 +4,7 @@
   const rest = internal('parse/rest');
   const ParseError = internal('parse/error');
   const { encode, decode } = internal('parse/encode');
+  const { checkHandler } = internal('check');
   const handlers = new Map();
   const keyOf = (sort, name, className) => `${sort}\n${name}\n${className}`;
 
@@ -11,6 +12,7 @@
     if (typeof handler !== 'function') throw new TypeError(`${sort} ${name} ${className}: the handler is no function`);
     const label = `${name} ${className}`.trim();
     checkValidator(validator, label);
+    checkHandler(sort, name, className, handler);
     const limits = validator && validator.rateLimit ? rateLimits(sort, name, className, validator.rateLimit, label) : [];
     // Of two handlers for one thing the last one counts, as in the reference.
     handlers.set(keyOf(sort, name, className), { handler, validator, sort, name, className });
