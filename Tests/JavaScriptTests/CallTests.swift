@@ -317,6 +317,17 @@ import Wire
         #expect(handlers == ["afterDelete @File", "afterSave @File", "beforeDelete @File", "beforeSave @File"])
     }
 
+    @Test func whoRegistersNothingForAnEventListensToNothing() async throws {
+        let script = try Script(
+            """
+            const clase = { nombre: 'Temas', beforeSave: () => {} };
+            for (const kind of ['beforeSave', 'afterSave', 'beforeFind']) Parse.Cloud[kind](clase.nombre, clase[kind]);
+            """)
+        #expect(try await script.load().description.handlers == ["beforeSave Temas"])
+        let wrong = try Script("Parse.Cloud.beforeSave('Temas', 'texto');")
+        await #expect { _ = try await wrong.load() } throws: { "\($0)".contains("the handler is no function") }
+    }
+
     @Test func aJobsMessagesComeInTheirOrderAndBeforeItsEnd() async throws {
         let script = try Script(
             """

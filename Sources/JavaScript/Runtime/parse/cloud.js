@@ -9,6 +9,11 @@
   const keyOf = (sort, name, className) => `${sort}\n${name}\n${className}`;
 
   function register(sort, name, className, handler, validator) {
+    // As in the reference: who registers nothing for an event listens to nothing.
+    if (sort === 'trigger' && (handler === undefined || handler === null)) {
+      console.warn(`${name} ${className}: there is no handler, so nothing listens`);
+      return;
+    }
     if (typeof handler !== 'function') throw new TypeError(`${sort} ${name} ${className}: the handler is no function`);
     const label = `${name} ${className}`.trim();
     checkValidator(validator, label);
