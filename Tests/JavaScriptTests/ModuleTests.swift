@@ -191,6 +191,18 @@ import Wire
             ])
     }
 
+    @Test func aTextInPartsIsDecodedAcrossThem() async throws {
+        let answer = try await run(
+            """
+            const bytes = new TextEncoder().encode('\\ufeffañ🙂\\ufeff'), decoder = new TextDecoder();
+            const parts = [...bytes].map(byte => decoder.decode(Uint8Array.of(byte), { stream: true }));
+            const utf16 = new TextDecoder('utf-16le');
+            return [parts.join(''), decoder.decode(), new TextDecoder().decode(Uint8Array.of(0xc3)),
+              utf16.decode(Uint8Array.of(0x61), { stream: true }) + utf16.decode(Uint8Array.of(0))];
+            """)
+        #expect(answer == ["añ🙂\u{FEFF}", "", "\u{FFFD}", "a"])
+    }
+
     @Test func aScriptOfTheRuntimeIsInTheProgram() throws {
         let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
             .appendingPathComponent("../../Sources/JavaScript/Runtime").standardizedFileURL

@@ -103,15 +103,40 @@
 
   const names = { 'utf-8': 'utf-8', utf8: 'utf-8', 'utf-16le': 'utf-16le', latin1: 'latin1', 'iso-8859-1': 'latin1', ascii: 'latin1',
     'us-ascii': 'latin1', 'windows-1252': 'latin1' };
+  // How many bytes at the end are the beginning of a character.
+  function unfinished(bytes, encoding) {
+    if (encoding === 'latin1') return 0;
+    if (encoding === 'utf-16le') return bytes.length % 2;
+    for (let count = 1; count <= 3 && count <= bytes.length; count += 1) {
+      const byte = bytes[bytes.length - count];
+      if ((byte & 0xc0) !== 0x80) return (byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : byte >= 0xc0 ? 2 : 1) > count ? count : 0;
+    }
+    return 0;
+  }
+
   class TextDecoder {
+    #rest = new Uint8Array(0);
+    #hasBegun = false;
     constructor(encoding = 'utf-8', { fatal = false, ignoreBOM = false } = {}) {
       this.encoding = names[String(encoding).trim().toLowerCase()];
       if (!this.encoding) throw new RangeError(`the encoding "${encoding}" is not known`);
       this.fatal = fatal;
       this.ignoreBOM = ignoreBOM;
     }
-    decode(source) {
-      const bytes = view(source);
+    decode(source, { stream = false } = {}) {
+      let bytes = source === undefined ? new Uint8Array(0) : view(source);
+      if (this.#rest.length > 0) {
+        const joined = new Uint8Array(this.#rest.length + bytes.length);
+        joined.set(this.#rest);
+        joined.set(bytes, this.#rest.length);
+        bytes = joined;
+      }
+      const end = bytes.length - (stream ? unfinished(bytes, this.encoding) : 0);
+      // What is left of a character begins the next part.
+      this.#rest = bytes.slice(end);
+      bytes = bytes.subarray(0, end);
+      const isFirst = !this.#hasBegun;
+      this.#hasBegun = stream && (this.#hasBegun || bytes.length > 0);
       if (this.encoding === 'latin1') return binary(bytes);
       if (this.encoding === 'utf-16le') {
         let text = '';
@@ -119,7 +144,7 @@
         return text;
       }
       const text = decode(bytes, this.fatal);
-      return !this.ignoreBOM && text.charCodeAt(0) === 0xfeff ? text.slice(1) : text;
+      return isFirst && !this.ignoreBOM && text.charCodeAt(0) === 0xfeff ? text.slice(1) : text;
     }
   }
 
