@@ -37,6 +37,9 @@ static const char node_events_js[] = {
 static const char node_fs_js[] = {
 #embed "../JavaScript/Runtime/node/fs.js" suffix(, 0)
 };
+static const char node_http_js[] = {
+#embed "../JavaScript/Runtime/node/http.js" suffix(, 0)
+};
 static const char node_os_js[] = {
 #embed "../JavaScript/Runtime/node/os.js" suffix(, 0)
 };
@@ -45,6 +48,12 @@ static const char node_path_js[] = {
 };
 static const char node_querystring_js[] = {
 #embed "../JavaScript/Runtime/node/querystring.js" suffix(, 0)
+};
+static const char node_stream_js[] = {
+#embed "../JavaScript/Runtime/node/stream.js" suffix(, 0)
+};
+static const char node_stubs_js[] = {
+#embed "../JavaScript/Runtime/node/stubs.js" suffix(, 0)
 };
 static const char node_timers_js[] = {
 #embed "../JavaScript/Runtime/node/timers.js" suffix(, 0)
@@ -140,9 +149,12 @@ static const struct hermes_runtime_script scripts[] = {
     {"node/crypto", node_crypto_js},
     {"node/events", node_events_js},
     {"node/fs", node_fs_js},
+    {"node/http", node_http_js},
     {"node/os", node_os_js},
     {"node/path", node_path_js},
     {"node/querystring", node_querystring_js},
+    {"node/stream", node_stream_js},
+    {"node/stubs", node_stubs_js},
     {"node/timers", node_timers_js},
     {"node/url", node_url_js},
     {"node/util", node_util_js},

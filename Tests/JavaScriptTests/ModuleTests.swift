@@ -197,10 +197,96 @@ import Wire
             const bytes = new TextEncoder().encode('\\ufeffañ🙂\\ufeff'), decoder = new TextDecoder();
             const parts = [...bytes].map(byte => decoder.decode(Uint8Array.of(byte), { stream: true }));
             const utf16 = new TextDecoder('utf-16le');
+            const { StringDecoder } = require('string_decoder');
+            const old = new StringDecoder();
             return [parts.join(''), decoder.decode(), new TextDecoder().decode(Uint8Array.of(0xc3)),
-              utf16.decode(Uint8Array.of(0x61), { stream: true }) + utf16.decode(Uint8Array.of(0))];
+              utf16.decode(Uint8Array.of(0x61), { stream: true }) + utf16.decode(Uint8Array.of(0)),
+              old.write(Buffer.from([0xc3])) + old.write(Buffer.from([0xb1])) + old.end()];
             """)
-        #expect(answer == ["añ🙂\u{FEFF}", "", "\u{FFFD}", "a"])
+        #expect(answer == ["añ🙂\u{FEFF}", "", "\u{FFFD}", "a", "ñ"])
+    }
+
+    @Test func streamsBringBytesAlong() async throws {
+        let answer = try await run(
+            """
+            const stream = require('stream'), { Readable, Transform, Writable, pipeline } = stream, util = require('util');
+            const got = [];
+            const up = new Transform({ transform(chunk, encoding, done) { done(null, String(chunk).toUpperCase()); }, flush(done) { done(null, '!'); } });
+            const sink = new Writable({ write(chunk, encoding, done) { got.push(String(chunk)); setTimeout(done, 1); } });
+            await require('stream/promises').pipeline(Readable.from(['a', 'ñ']), up, sink);
+            const fails = new Transform({ transform(chunk, encoding, done) { done(new Error('roto')); } });
+            const error = await new Promise(done => pipeline(Readable.from(['a']), fails, new stream.PassThrough(), done));
+            function Vieja() { stream.Readable.call(this); this.left = 2; }
+            util.inherits(Vieja, stream.Readable);
+            Vieja.prototype._read = function () { this.push(this.left-- > 0 ? Buffer.from([0xc3, 0xb1].slice(1 - this.left, 2 - this.left)) : null); };
+            let text = '';
+            for await (const part of new Vieja().setEncoding('utf8')) text += part;
+            return [got, error.message, text, up instanceof Writable, up.writableFinished];
+            """)
+        #expect(answer == [["A", "Ñ", "!"], "roto", "ñ", true, true])
+    }
+
+    @Test func httpAsksOtherServers() async throws {
+        let worker = Worker(name: "asked")
+        let port = try await worker.run { _, loop in
+            let server = try HTTPServer(loop: loop, limits: HTTPServer.Limits()) { request, responder in
+                if request.path == "/lento" { try? await responder.loop.sleep(nanoseconds: 60_000_000_000) }
+                let told = ["Authorization", "X-Tipo"].map { request.header($0) ?? "-" }.joined(separator: " ")
+                responder.respond(
+                    status: request.path == "/otra" ? 302 : 201, headers: [("Location", "/eco"), ("X-Eco", told)],
+                    body: Array("\(request.method) \(request.path) ".utf8) + request.body)
+            }
+            let listener = try Listener(host: "127.0.0.1", port: 0, limits: HTTPServer.Limits())
+            listener.add(server)
+            listener.start(on: loop)
+            loop.keep(server)
+            loop.keep(listener)
+            return listener.port
+        }
+        let answer = try await run(
+            """
+            const http = require('http'), base = `http://127.0.0.1:${params.puerto}`;
+            const read = request => new Promise((resolve, reject) => request.on('error', reject).on('response', answer => {
+              let text = '';
+              answer.setEncoding('utf8').on('data', part => { text += part; });
+              answer.on('end', () => resolve([answer.statusCode, text, answer.headers['x-eco']]));
+            }));
+            const post = () => {
+              const headers = { 'X-Tipo': 't', 'Content-Length': 4 };
+              const request = http.request({ hostname: '127.0.0.1', port: params.puerto, path: '/eco', method: 'post', auth: 'u:c', headers });
+              request.write('a');
+              return request.end('ñb');
+            };
+            const late = () => {
+              const request = http.get(`${base}/lento`);
+              return request.setTimeout(10, () => request.destroy());
+            };
+            return [await read(http.get(`${base}/uno`)), await read(post()), (await read(http.get(new URL('/otra', base))))[0],
+              await read(late()).catch(error => error.code), await read(http.get('http://127.0.0.1:1/')).catch(error => error.code),
+              await new Promise(done => http.get(base, async answer => { for await (const part of answer) done(String(part)); }))];
+            """, ["puerto": .number(Double(port))])
+        await worker.stop()
+        #expect(
+            answer == [
+                [201, "GET /uno ", "- -"], [201, "POST /eco añb", "Basic dTpj t"], 302, "ECONNRESET", "ECONNREFUSED",
+                "GET / ",
+            ])
+    }
+
+    @Test func packagesMayNameWhatTheyDoNotUse() async throws {
+        let answer = try await run(
+            """
+            const refused = name => { try { require(name); return 'there'; } catch (error) { return error.code; } };
+            return [require('curioso'), refused('child_process'), Object.prototype.toString.call(process)];
+            """,
+            files: [
+                "node_modules/curioso.js":
+                    "const { exec } = require('child_process'); try { exec('ls'); } catch (error) { module.exports = error.message; }"
+            ])
+        #expect(
+            answer == [
+                "child_process.exec is not there: cloud code runs without Node", "MODULE_NOT_FOUND", "[object process]",
+            ])
     }
 
     @Test func aScriptOfTheRuntimeIsInTheProgram() throws {

@@ -70,6 +70,9 @@
     stderr: { write: text => { line('error', [String(text).replace(/\n$/, '')]); return true; }, isTTY: false },
   });
 
+  // By this name packages tell that they run on a server.
+  Object.defineProperty(process, Symbol.toStringTag, { value: 'process', configurable: true });
+
   const encoding = internal('web/encoding');
   const timers = internal('node/timers');
   const { URL, URLSearchParams } = internal('web/url');

@@ -7,7 +7,12 @@
   const configuration = host.configuration();
   const cache = Object.create(null);
   const packages = new Map();
-  const own = ['assert', 'buffer', 'crypto', 'events', 'fs', 'os', 'path', 'querystring', 'timers', 'url', 'util'];
+  const own = ['assert', 'buffer', 'crypto', 'events', 'fs', 'http', 'https', 'os', 'path', 'querystring', 'stream',
+    'string_decoder', 'timers', 'tty', 'url', 'util', 'zlib'];
+  // Packages name these when they are loaded; an application that names one means to use it.
+  const forPackages = ['child_process', 'http2'];
+  // Where a module lies that has no script to itself.
+  const parts = { http: 'http', https: 'http', string_decoder: 'stubs', tty: 'stubs', zlib: 'stubs', child_process: 'stubs', http2: 'stubs' };
   const extensions = ['', '.js', '.json', '.cjs'];
 
   class Module {
@@ -36,12 +41,13 @@
     return list.concat(configuration.packageFolders);
   }
 
-  function builtin(name) {
+  function builtin(name, parent) {
     const plain = name.replace(/^node:/, '');
-    if (own.includes(plain)) {
-      const exports = internal(`node/${plain}`);
+    if (own.includes(plain) || (parent.isPackage && forPackages.includes(plain))) {
+      const exports = parts[plain] ? internal(`node/${parts[plain]}`)[plain] : internal(`node/${plain}`);
       return () => exports;
     }
+    if (plain === 'stream/promises') return () => internal('node/stream').promises;
     if (plain === 'fs/promises') return () => internal('node/fs').promises;
     if (plain === 'module') return () => ({ createRequire: file => requireFrom(new Module(fileOf(file), null, false)) });
     if (plain === 'timers/promises') return () => internal('node/timers').promises;
@@ -185,9 +191,9 @@
   const resolve = (name, parent, kind) => find(name, parent, kind) || fail(name, parent);
 
   // Node's modules that cloud code can't have, so that the error can say so.
-  const nodes = new Set(('async_hooks child_process cluster constants dgram diagnostics_channel dns domain http http2 https '
-    + 'inspector net punycode readline repl stream string_decoder sys tls trace_events tty v8 vm wasi '
-    + 'worker_threads zlib').split(' '));
+  const nodes = new Set(('async_hooks child_process cluster constants dgram diagnostics_channel dns domain http2 '
+    + 'inspector net punycode readline repl sys tls trace_events v8 vm wasi '
+    + 'worker_threads').split(' '));
 
   function load(file, parent, isPackage) {
     const known = cache[file];
@@ -244,14 +250,14 @@
 
   // What a module asks for by its name.
   function required(name, parent, kind) {
-    const given = typeof name === 'string' ? builtin(name) : undefined;
+    const given = typeof name === 'string' ? builtin(name, parent) : undefined;
     if (!given && check.isOn && !parent.isPackage) return tried(name, parent, kind);
     return given ? given() : load(resolve(name, parent, kind), parent, parent.isPackage || !isPath(name));
   }
 
   function requireFrom(parent) {
     const require = name => required(name, parent, 'require');
-    require.resolve = name => (builtin(name) ? name : resolve(name, parent, 'require'));
+    require.resolve = name => (builtin(name, parent) ? name : resolve(name, parent, 'require'));
     require.cache = cache;
     require.main = undefined;
     return require;
@@ -265,7 +271,7 @@
 
   function examine(loading, text) {
     check.examine(loading.filename, text, (name, place) => {
-      if (builtin(name)) return;
+      if (builtin(name, loading)) return;
       const file = find(name, loading);
       if (!file) tell(name, lack(name, loading), place);
       else if (isPath(name)) lazy.push(() => { if (/\.[cm]?js$/.test(file)) examine(new Module(file, loading, false), textOf(file)); });
