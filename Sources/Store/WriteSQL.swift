@@ -290,7 +290,11 @@ struct WriteSQL {
         var sql: SQL = """
             , \(alias)"objectId", \(alias)"createdAt", \(alias)"updatedAt", \(alias)"_rperm", \(alias)"_wperm"
             """
-        for column in table.columns { sql += ", \(alias)\(column: column)" }
+        for column in table.columns {
+            sql.append(literal: ", ")
+            sql += alias
+            sql.append(column)
+        }
         return sql
     }
 
