@@ -48,8 +48,7 @@ enum CatalogueCoding {
 extension ClassSchema {
     /// The indexes as the schema API shows them, with the entry that dashboards know from MongoDB.
     public var indexesShown: JSONObject {
-        guard !indexes.isEmpty else { return JSONObject() }
-        return JSONObject(
+        JSONObject(
             [("_id_", .object(JSONObject([("_id", .number(1))])))] + indexes.map { ($0.name, $0.definition) })
     }
 

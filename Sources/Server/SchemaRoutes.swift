@@ -36,7 +36,10 @@ extension API {
         let schema = try await store.changeSchema(in: request.operation) {
             try await $0.update(name, try schemaRequest(request.body), in: $1)
         }
-        return Answer(json: .object(try await shown(schema, request)))
+        var answer = try await shown(schema, request)
+        // SDKs look into what is left after the last index was deleted.
+        if request.body["indexes"]?.object?.isEmpty == false { answer["indexes"] = .object(schema.indexesShown) }
+        return Answer(json: .object(answer))
     }
 
     func deleteSchema(_ name: String, _ request: Request) async throws -> Answer {
