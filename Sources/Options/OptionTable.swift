@@ -245,7 +245,8 @@ public enum OptionTable {
             "Limits of requests by path: a list of objects as in Parse Server; counted for all nodes together"),
         Option(
             "idempotencyOptions.paths", \.idempotencyOptions.paths,
-            "Paths whose POST and PUT are done once for each `X-Parse-Request-Id`, as regular expressions"),
+            "Path prefixes whose POST and PUT are done once for each `X-Parse-Request-Id`, as regular expressions"
+        ),
         Option(
             "idempotencyOptions.ttl", \.idempotencyOptions.ttl, "Seconds that a request id is remembered",
             in: .positive),

@@ -36,6 +36,12 @@ public final class Pattern: Sendable {
         return regex.withLock { regex in regex.flatMap { try? $0.firstMatch(in: text) } != nil }
     }
 
+    /// Whether `text` begins with what it matches.
+    public func matchesStart(of text: String) -> Bool {
+        if isLiteral { return text.hasPrefix(source) }
+        return regex.withLock { regex in regex.flatMap { try? $0.prefixMatch(in: text) } != nil }
+    }
+
     /// Whether it matches the whole of `text`.
     public func matches(_ text: String) -> Bool {
         if isLiteral { return text == source }

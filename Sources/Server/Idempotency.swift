@@ -27,7 +27,8 @@ extension API {
         let paths = options.idempotencyOptions.paths
         guard !paths.isEmpty else { return }
         let path = request.path.joined(separator: "/")
-        guard paths.contains(where: { $0.matches(path) }) else { return }
+        // As in Parse Server, `classes/Order` stands for the orders one by one too.
+        guard paths.contains(where: { $0.matchesStart(of: path) }) else { return }
         guard id.utf8.count <= 255 else { throw ParseError(102, "A request id has at most 255 bytes.") }
         let rows = try await store.database.write(
             API.remember, [.text(id), .double(options.idempotencyOptions.ttl)])
