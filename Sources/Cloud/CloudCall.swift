@@ -52,11 +52,20 @@ public struct CloudCall: Sendable {
     }
 
     /// The payload with what is kept beside it as text.
-    public func wholePayload() throws(ParseError) -> JSONObject {
+    public var wholePayload: JSONObject {
         var whole = payload
         if let headers { whole["headers"] = .object(headers.members) }
-        if let result { whole["object"] = try JSONParser.parse(result) }
+        if let object = resultObject { whole["object"] = .object(object) }
         return whole
+    }
+
+    /// What `result` says.
+    public var resultObject: JSONObject? {
+        guard let result else { return nil }
+        // A dotted path may have put a value as deep as a body can be below others.
+        return
+            ((try? JSONParser.parse(result))
+            ?? (try? JSONParser.parse(result, maxDepth: 2 * JSONParser.defaultDepth)))?.object
     }
 }
 

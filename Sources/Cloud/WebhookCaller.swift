@@ -55,7 +55,7 @@ final class WebhookCaller {
         var outcome = WebhookHost.Outcome.abandoned
         defer { host.leave(outcome) }
         let now = Loop.monotonicNow()
-        let request = try request(webhook, call, timeout: deadline > now ? deadline - now : 1)
+        let request = request(webhook, call, timeout: deadline > now ? deadline - now : 1)
         do {
             let response = try await http.send(request)
             // What stands before the application's server says that this one is not there.
@@ -74,9 +74,9 @@ final class WebhookCaller {
         return host
     }
 
-    private func request(_ webhook: Webhook, _ call: CloudCall, timeout: UInt64) throws -> HTTPClientRequest {
+    private func request(_ webhook: Webhook, _ call: CloudCall, timeout: UInt64) -> HTTPClientRequest {
         let payload = WebhookPayload(sendsSessionTokens: options.sendsSessionTokens)
-        let body = JSON.object(try payload.body(of: call, webhook.kind)).bytes
+        let body = JSON.object(payload.body(of: call, webhook.kind)).bytes
         var headers = [("Content-Type", "application/json"), ("User-Agent", "Hermes")]
         if let key = options.key {
             let signature = WebhookSignature(body, key: key, time: Int(Timestamp.now.milliseconds / 1000))

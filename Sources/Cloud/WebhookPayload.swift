@@ -4,8 +4,8 @@ import Wire
 struct WebhookPayload {
     let sendsSessionTokens: Bool
 
-    func body(of call: CloudCall, _ kind: Webhook.Kind) throws(ParseError) -> JSONObject {
-        var body = try call.wholePayload()
+    func body(of call: CloudCall, _ kind: Webhook.Kind) -> JSONObject {
+        var body = call.wholePayload
         if case .trigger(let trigger) = kind { shape(&body, trigger) }
         if case .object(let headers)? = body["headers"] {
             body["headers"] = .object(without(headers, Self.secretHeaders, token: "x-parse-session-token"))

@@ -53,9 +53,7 @@ public final class SaveRequest<Fields: ParseObject>: Request {
     /// As the hook was called with it.
     private func read() -> Record<Fields> {
         let call = details.call
-        if let result = call.result {
-            return Record(className: className, known: (try? JSONParser.parse(result))?.object ?? JSONObject())
-        }
+        if let result = call.resultObject { return Record(className: className, known: result) }
         return Record(
             className: className, known: original?.known ?? JSONObject(), changes: call.changes ?? JSONObject())
     }

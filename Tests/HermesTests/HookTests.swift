@@ -28,6 +28,22 @@ import Testing
         }
     }
 
+    /// Deeper than a body can be, by way of a path.
+    @Test func aHookSeesHoweverDeepAnObjectIs() async throws {
+        @Sendable func nested(_ depth: Int) -> Value { depth == 0 ? 1 : ["a": nested(depth - 1)] }
+        let seen = Seen()
+        let app = Hermes()
+        app.afterSave("Honda") { request in seen.add(request.object["nombre"]?.string ?? "nada") }
+        try await withApp(app) { client in
+            let made = try await client.asMaster.post("classes/Honda", ["nombre": "uno", "datos": nested(45)])
+            let id = made["objectId"]?.string ?? ""
+            let path = "datos." + String(repeating: "a.", count: 40) + "hondo"
+            let changed = try await client.asMaster.put("classes/Honda/\(id)", ["nombre": "dos", path: nested(500)])
+            #expect(changed.status == 200)
+            #expect(seen.list == ["uno", "dos"])
+        }
+    }
+
     @Test func aHookSeesWhatChangesAndWhatWasThere() async throws {
         let seen = Seen()
         let app = Hermes()

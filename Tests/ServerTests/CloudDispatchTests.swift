@@ -13,7 +13,7 @@ import Wire
     /// What a handler was told, in the order of the calls.
     final class Calls: Sendable {
         private let all = Mutex<[CloudCall]>([])
-        var payloads: [JSONObject] { all.withLock { $0.compactMap { try? $0.wholePayload() } } }
+        var payloads: [JSONObject] { all.withLock { $0.map(\.wholePayload) } }
         var last: JSONObject { payloads.last ?? JSONObject() }
         var count: Int { all.withLock(\.count) }
         func add(_ call: CloudCall) { all.withLock { $0.append(call) } }
@@ -92,7 +92,7 @@ import Wire
         let calls = Calls()
         let code = code(.afterSave) { call in
             calls.add(call)
-            switch (try call.wholePayload())["object"]?.object?["Tema"] {
+            switch call.wholePayload["object"]?.object?["Tema"] {
             case "otro": return CloudAnswer(["object": ["aviso": "guardado"]])
             case "campo": return CloudAnswer(["fields": ["extra": 1]])
             case "falla": throw ParseError(1, "tarde")
