@@ -20,6 +20,15 @@ import Wire
         }.sorted()
     }
 
+    @Test func whatToDoAboutAModuleIsTold() async throws {
+        let description = try await missing(
+            "require('@/servicios'); require('@de/paquete/parte'); require('cloud/otro');")
+        let told = description.missing.map(\.name)
+        #expect(told.contains { $0.contains("@/servicios") && $0.contains("write it as a path") })
+        #expect(told.contains { $0.contains("npm install @de/paquete`") })
+        #expect(told.contains { $0.contains("'./otro'") })
+    }
+
     @Test func everythingThatIsMissingIsToldInOneGo() async throws {
         let description = try await missing(
             """

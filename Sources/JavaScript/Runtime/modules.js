@@ -154,6 +154,7 @@
     if (isNodes(name)) return `The module "${name}" of Node is not there: cloud code runs without Node. There are ${own.join(', ')}`;
     if (isPath(name)) return `Cannot find module '${name}': there is no such file`;
     if (name.startsWith('cloud/')) return `Cannot find module '${name}': write it as a path from the file that asks, such as './${name.slice(6)}'`;
+    if (/^[@~]\//.test(name)) return `Cannot find module '${name}': such names are made outside of the cloud code; write it as a path from the file that asks`;
     return `Cannot find module '${name}': install it with \`npm install ${packageOf(name)}\` in ${project(parent.path)}`;
   }
   // The folder with the package.json that a file belongs to.
