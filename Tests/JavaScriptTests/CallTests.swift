@@ -307,16 +307,6 @@ import Wire
         #expect(try await code.call("nombres").body == names)
     }
 
-    @Test func triggersOfFilesAnswerToTheirOldNames() async throws {
-        let script = try Script(
-            """
-            Parse.Cloud.beforeSaveFile(() => {}); Parse.Cloud.afterSaveFile(() => {});
-            Parse.Cloud.beforeDeleteFile(() => {}); Parse.Cloud.afterDeleteFile(() => {});
-            """)
-        let handlers = try await script.load().description.handlers
-        #expect(handlers == ["afterDelete @File", "afterSave @File", "beforeDelete @File", "beforeSave @File"])
-    }
-
     @Test func whoRegistersNothingForAnEventListensToNothing() async throws {
         let script = try Script(
             """

@@ -29,6 +29,15 @@ import Wire
         #expect(told.contains { $0.contains("'./otro'") })
     }
 
+    @Test func triggersOfFilesAreToldTheirNewNames() async throws {
+        let description = try await missing(
+            "Parse.Cloud.beforeSaveFile(() => {}); Parse.Cloud.define('uno', () => {});")
+        #expect(
+            description.missing.map(\.name)
+                == ["Parse.Cloud.beforeSaveFile: use Parse.Cloud.beforeSave(Parse.File, …)"])
+        #expect(description.handlers == ["function uno"])
+    }
+
     @Test func everythingThatIsMissingIsToldInOneGo() async throws {
         let description = try await missing(
             """

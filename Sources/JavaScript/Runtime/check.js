@@ -10,6 +10,8 @@
   const advice = {
     'Parse.Promise': 'use Promise',
     'Parse.Cloud.httpRequest': 'use fetch',
+    ...Object.fromEntries(['beforeSave', 'afterSave', 'beforeDelete', 'afterDelete'].map(name => [
+      `Parse.Cloud.${name}File`, `use Parse.Cloud.${name}(Parse.File, …)`])),
     'Parse.Cloud.useMasterKey': 'it does nothing; give { useMasterKey: true } with each request',
   };
 

@@ -93,10 +93,6 @@
   for (const name of ['beforeSave', 'afterSave', 'beforeDelete', 'afterDelete', 'beforeFind', 'afterFind']) {
     Cloud[name] = (target, handler, validator) => register('trigger', name, classOf(target), handler, validator);
   }
-  // The names that triggers of files had up to version 6 of the reference.
-  for (const name of ['beforeSave', 'afterSave', 'beforeDelete', 'afterDelete']) {
-    Cloud[`${name}File`] = (handler, validator) => register('trigger', name, '@File', handler, validator);
-  }
   for (const [name, className] of [['beforeLogin', '_User'], ['afterLogin', '_User'], ['afterLogout', '_Session'],
     ['beforePasswordResetRequest', '_User'], ['accountExport', '_User']]) {
     Cloud[name] = (target, handler, validator) => {
