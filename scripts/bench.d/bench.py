@@ -24,7 +24,7 @@ import report  # noqa: E402
 import scenarios  # noqa: E402
 import storm  # noqa: E402
 import yardstick  # noqa: E402
-from load import BcryptBase, Costs, SQLBase, busy, wrk  # noqa: E402
+from load import BcryptBase, Costs, SQLBase, busy, gaps, wrk  # noqa: E402
 from scenarios import BEGIN, COMMENTS, FIRST, MEMBERS, TOPICS  # noqa: E402
 from server import API, ROOT, Hermes, Program, free_port, say, stop  # noqa: E402
 
@@ -162,7 +162,7 @@ def medians(rounds, chosen, names):
     return sorted(rows, key=lambda r: (order.index(r["key"]), r["clients"]))
 
 
-def versions(hermes, options, used):
+def versions(hermes, options, machine):
     def first(command):
         return (subprocess.run(command, capture_output=True, text=True).stdout.splitlines() or [""])[0]
     swift = re.search(r"Swift version ([\d.]+)", first(["swift", "--version"]))
@@ -174,11 +174,11 @@ def versions(hermes, options, used):
         "date": time.strftime("%Y-%m-%d"), "cores": os.cpu_count(), "rounds": options.rounds, "seconds": options.seconds,
         "memory": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30),
         "hermes": first([str(hermes.binary), "version"]).split()[-1] + f" ({commit}{' with changes' if changed else ''})",
-        "postgresql": hermes.sql("SHOW server_version")[0].split()[0], "swift": swift[1] if swift else "?", "busy": used,
+        "postgresql": hermes.sql("SHOW server_version")[0].split()[0], "swift": swift[1] if swift else "?", **machine,
     }
 
 
-def standard(options, used):
+def standard(options, machine):
     hermes = Hermes(options.program)
     hello = None
     try:
@@ -194,7 +194,7 @@ def standard(options, used):
         rest = hermes.program.memory[0]
         rounds = measure(hermes, (port, hello), chosen, base_of, options)
         return {
-            **versions(hermes, options, used), "rows": medians(rounds, chosen, names), "start": statistics.median(start),
+            **versions(hermes, options, machine), "rows": medians(rounds, chosen, names), "start": statistics.median(start),
             "first_start": statistics.median(first_start), "memory_rest": rest, "memory_load": hermes.program.memory[1],
             "yardstick": names, "faults": faults,
             "measured": [{"key": key, "clients": clients, **m} for (key, clients), ms in rounds.items() for m in ms],
@@ -240,9 +240,10 @@ def main():
     if options.profile:
         profiling.profile(options, prepare)
         return
-    used = busy(3)
-    if used > 0.1:
-        say(f"other programs use {used:.0%} of the processors: these figures will say little")
+    machine = {"busy": busy(3), "gaps": gaps(3)}
+    if machine["busy"] > 0.1:
+        say(f"other programs use {machine['busy']:.0%} of the processors: these figures will say little")
+    say(report.waits(machine))
     results, found = {}, []
     # What is asked, whether it has targets, and what of docs/benchmarks.md it writes.
     for part, is_asked, has_targets, place in (
@@ -252,7 +253,7 @@ def main():
             (forum, options.large and (not options.only or "forum" in options.only), True, "forum")):
         if not is_asked:
             continue
-        result = part.run(options, versions, used)
+        result = part.run(options, versions, machine)
         print(part.table(result))
         results[place] = result
         is_whole = not options.only or part is forum
@@ -260,7 +261,7 @@ def main():
             report.replace(ROOT / "docs/benchmarks.md", place, part.markdown(result))
         found += part.missed(result) if has_targets else []
     if not results:
-        results[None] = result = standard(options, used)
+        results[None] = result = standard(options, machine)
         print(report.table(result))
         if not (options.no_docs or options.only):
             report.write(result, ROOT / "docs")

@@ -223,7 +223,7 @@ def scenarios(hermes, comments):
     ]
 
 
-def run(options, versions, used):
+def run(options, versions, machine):
     hermes, session = open_forum(options)
     hello = None
     try:
@@ -262,7 +262,7 @@ def run(options, versions, used):
                   **{name: of(viewer, s.key, name) for name in ("p50", "p99", "cpu", "postgres")},
                   **({"growth": growth(viewer, s.key)} if s.key.endswith("deep") else {})}
                  for s in asked for viewer in VIEWERS]
-        return {**versions(hermes, options, used), "rows": rows, "comments": options.comments,
+        return {**versions(hermes, options, machine), "rows": rows, "comments": options.comments,
                 "size": int(hermes.sql("SELECT pg_database_size('hermes')")[0]),
                 "measured": [{"viewer": v, "key": k, **m} for (v, k), ms in rounds.items() for m in ms]}
     finally:

@@ -41,7 +41,7 @@ def open_forum(name, comments, options):
         raise
 
 
-def run(options, versions, used):
+def run(options, versions, machine):
     forums = {}
     try:
         for name, comments in (("small", SMALL), ("large", options.comments)):
@@ -62,7 +62,7 @@ def run(options, versions, used):
                     if number:
                         rounds.setdefault((pair[0].key, pair[0].title, clients), []).append(row)
         return {
-            **versions(forums["large"], options, used), "comments": options.comments, "small": SMALL, "sizes": sizes,
+            **versions(forums["large"], options, machine), "comments": options.comments, "small": SMALL, "sizes": sizes,
             "rows": [medians(*key, measured) for key, measured in rounds.items()],
             "measured": [{"key": key, "clients": clients, **m} for (key, _, clients), ms in rounds.items() for m in ms],
         }

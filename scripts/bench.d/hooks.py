@@ -40,7 +40,7 @@ CASES = [
 ]
 
 
-def run(options, versions, used):
+def run(options, versions, machine):
     with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
         script = Path(folder) / "main.js"
         script.write_text(JAVASCRIPT)
@@ -77,7 +77,7 @@ def run(options, versions, used):
                     "p50": statistics.median(m["p50"] for m in rounds[case.key]),
                     "p99": statistics.median(m["p99"] for m in rounds[case.key])})
             hermes.binary = ROOT / ".build/release/hermes"  # which knows its version
-            return {**versions(hermes, options, used), "rows": rows}
+            return {**versions(hermes, options, machine), "rows": rows}
         finally:
             if hook:
                 hook.end()

@@ -85,16 +85,21 @@ def hash_passwords(seconds, results):
     results.put((count, time.perf_counter() - began))
 
 
-def bcrypt(clients, seconds):
-    """Hashes of cost 10 that the cores compute each second."""
+def on_cores(work, arguments):
+    """What `work` puts into a queue, done by a process for each of the arguments, all at once."""
     results = multiprocessing.Queue()
-    processes = [multiprocessing.Process(target=hash_passwords, args=(seconds, results))
-                 for _ in range(min(clients, os.cpu_count()))]
+    processes = [multiprocessing.Process(target=work, args=(*some, results)) for some in arguments]
     for process in processes:
         process.start()
     parts = [results.get() for _ in processes]
     for process in processes:
         process.join()
+    return parts
+
+
+def bcrypt(clients, seconds):
+    """Hashes of cost 10 that the cores compute each second."""
+    parts = on_cores(hash_passwords, [(seconds,)] * min(clients, os.cpu_count()))
     return {"rate": sum(count / took for count, took in parts), "count": sum(count for count, _ in parts)}
 
 
@@ -123,3 +128,24 @@ def busy(seconds=1):
     time.sleep(seconds)
     all_after, idle_after = times()
     return 1 - (idle_after - idle) / max(all_after - total, 1)
+
+
+def look_at_clock(core, seconds, results):
+    os.sched_setaffinity(0, {core})
+    found, last = [], time.perf_counter()
+    until = last + seconds
+    while last < until:
+        now = time.perf_counter()
+        if now - last > 0.001:
+            found.append(now - last)
+        last = now
+    results.put(found)
+
+
+def gaps(seconds):
+    """For how long the machine keeps a program waiting that does nothing but look at the clock, on each core: the share
+    of the time that gaps of a millisecond or more take, how many there are each second, the longest in milliseconds."""
+    found = on_cores(look_at_clock, [(core, seconds) for core in os.sched_getaffinity(0)])
+    all_gaps = [gap for some in found for gap in some]
+    return {"share": sum(all_gaps) / seconds / len(found), "rate": len(all_gaps) / seconds / len(found),
+            "longest": max(all_gaps, default=0) * 1000}

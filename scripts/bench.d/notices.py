@@ -89,7 +89,7 @@ class Forum:
                 "seconds": self.seconds(topic), "faults": self.faults(topic)}
 
 
-def run(options, versions, used):
+def run(options, versions, machine):
     forum = Forum(options)
     try:
         forum.sign_up()
@@ -100,7 +100,7 @@ def run(options, versions, used):
             say(f"{count:,} members")
             rows.append({"members": count, **forum.measure()})
         say("killed in the middle")
-        return {**versions(forum.hermes, options, used), "rows": rows, "kill": forum.kill()}
+        return {**versions(forum.hermes, options, machine), "rows": rows, "kill": forum.kill()}
     finally:
         forum.hermes.close()
 

@@ -83,13 +83,20 @@ def markdown_table(rows):
     return "\n".join([lines[0], "| --- |" + " ---: |" * (len(rows[0]) - 1)] + lines[1:])
 
 
+def waits(machine):
+    """What the machine itself does to a 99th percentile."""
+    found = machine["gaps"]
+    return (f"a program that only looked at the clock was kept waiting for {found['share']:.1%} of the time before the run, "
+            f"{found['rate']:.0f} times a second for a millisecond or more on each core, {time(found['longest'])} ms at most")
+
+
 def circumstances(result):
     """Where and how it was measured."""
     used = "" if result["busy"] <= 0.1 else (
         f" **Other programs used {result['busy']:.0%} of the processors when the run began: these figures say little.**")
     return (f"{result['date']}; Hermes {result['hermes']}, PostgreSQL {result['postgresql']}, Swift {result['swift']}; "
             f"{result['cores']} cores and {result['memory']} GB of memory for Hermes, PostgreSQL and the load generator "
-            f"together. Median of {result['rounds']} rounds of {result['seconds']} s, in turns.{used}")
+            f"together. Median of {result['rounds']} rounds of {result['seconds']} s, in turns. On this machine {waits(result)}.{used}")
 
 
 def markdown(result):

@@ -56,7 +56,7 @@ class Storm:
         self.thread.join()
 
 
-def run(options, versions, used):
+def run(options, versions, machine):
     hermes = Hermes(options.program, more=["--trust-proxy", "true"])
     try:
         hermes.seed(MEMBERS, 1000, 1000)
@@ -83,7 +83,7 @@ def run(options, versions, used):
                    for name in ("calm", "stormy") for value in ("rate", "p50", "p99")},
                 "logins": statistics.median(r["logins"] for r in rounds),
                 "ratio": statistics.median(r["stormy"]["p99"] / r["calm"]["p99"] for r in rounds)})
-        return {**versions(hermes, options, used), "rows": rows}
+        return {**versions(hermes, options, machine), "rows": rows}
     finally:
         hermes.close()
 
