@@ -1,11 +1,13 @@
 import Glibc
 import Synchronization
 
-/// Where an application's own Swift code runs: hooks, functions, jobs. Never on a worker, and not on Swift's global pool
-/// either, which has a thread for each core: code that blocks its thread would soon have taken all of them.
+/// Where an application's own Swift code runs: hooks, functions, jobs. Not on Swift's global pool, which has a thread for
+/// each core: code that blocks its thread would soon have taken all of them.
 ///
-/// One thread does what is quickly done; a thread is added when something has waited for long, so that neither code
-/// that computes nor code that blocks keeps others from running. What a worker hands over in one turn is one wake-up.
+/// The thread of a worker that serves does what is quickly done itself, at the end of its turn, outside of the worker
+/// (`LoopExecutor.runHandedOver()`). All else is done here: by one thread, as long as it is quick; a thread is added when
+/// something has waited for long, so that neither code that computes nor code that blocks keeps others from running.
+/// What a worker hands over in one turn is one wake-up.
 public final class CodeThreads: TaskExecutor {
     /// The process's.
     public static let shared = CodeThreads()
@@ -30,6 +32,11 @@ public final class CodeThreads: TaskExecutor {
         /// Whether a thread has found nothing to do since the last look.
         var ranDry = true
         var isWatched = false
+        /// Those whose threads have run code themselves, and how often any of them has.
+        var loops: [LoopExecutor] = []
+        var errands = 0
+        /// How many of these threads are kept by code, their loops being others'.
+        var lost = 0
 
         var isEmpty: Bool { head == jobs.count }
 
@@ -55,7 +62,7 @@ public final class CodeThreads: TaskExecutor {
                 idle -= 1
                 return .wake
             }
-            guard threads < CodeThreads.limit else { return nil }
+            guard threads + lost < CodeThreads.limit else { return nil }
             threads += 1
             return .start
         }
@@ -131,14 +138,35 @@ public final class CodeThreads: TaskExecutor {
         }
     }
 
+    /// Sees to it that the loop of a worker whose thread runs code itself goes on, however long that takes.
+    ///
+    /// - Returns: false where code keeps so many threads already that this one had better not run any.
+    func watch(_ loop: LoopExecutor) -> Bool {
+        let (mayRun, isUnwatched) = state.withLock { state in
+            guard state.threads + state.lost < Self.limit else { return (false, false) }
+            state.errands += 1
+            if !state.loops.contains(where: { $0 === loop }) { state.loops.append(loop) }
+            defer { state.isWatched = true }
+            return (true, !state.isWatched)
+        }
+        if isUnwatched { watch.signal() }
+        return mayRun
+    }
+
+    func forget(_ loop: LoopExecutor) { state.withLock { $0.loops.removeAll { $0 === loop } } }
+
+    /// Code keeps one thread more, or fewer, whose loop is another's.
+    func countLost(_ change: Int) { state.withLock { $0.lost += change } }
+
     private func watchWhileBusy() {
-        var (taken, quiet) = (-1, 0)
+        var (taken, errands, quiet) = (-1, -1, 0)
         while true {
             // On a thread that does nothing else. Nothing wakes it: what it looks for is that nothing happens.
             usleep(Self.interval)
-            let (addition, isOver) = state.withLock { state -> (Addition?, Bool) in
+            let (addition, isOver, loops) = state.withLock { state -> (Addition?, Bool, [LoopExecutor]) in
                 defer {
                     taken = state.taken
+                    errands = state.errands
                     state.ranDry = false
                 }
                 guard state.isEmpty else {
@@ -146,13 +174,14 @@ public final class CodeThreads: TaskExecutor {
                     // Either nobody takes anything, or there is always more than those who work can do.
                     let isStuck = state.taken == taken
                     let isTooMuch = !state.ranDry && state.threads - state.idle < Self.stay
-                    return (isStuck || isTooMuch ? state.addThread() : nil, false)
+                    return (isStuck || isTooMuch ? state.addThread() : nil, false, state.loops)
                 }
-                quiet = state.idle == state.threads ? quiet + 1 : 0
+                quiet = state.idle == state.threads && state.errands == errands ? quiet + 1 : 0
                 if quiet > Self.patience { state.isWatched = false }
-                return (nil, quiet > Self.patience)
+                return (nil, quiet > Self.patience, state.loops)
             }
             add(addition)
+            for loop in loops where loop.lookAfterErrand() { quiet = 0 }
             if isOver { return }
         }
     }

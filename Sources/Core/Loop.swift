@@ -4,7 +4,7 @@ import Glibc
 /// What a worker's thread waits for: descriptors, timers, and the work at the end of each turn.
 ///
 /// A turn: run the jobs that are ready; take in what has come, and run the jobs that follow from it; run the end-of-turn
-/// handlers; wait for descriptors, timers and wake-ups.
+/// handlers; do what was handed over to `CodeThreads`; wait for descriptors, timers and wake-ups.
 /// Not `Sendable`: a loop is reached only from its worker's own code. Handlers are called on the worker's thread,
 /// outside of any task; they start one with `spawn(_:)`.
 public final class Loop {
@@ -278,8 +278,11 @@ public final class Loop {
 
     func stop() { running = false }
 
+    /// Runs the loop until it is stopped, or until another thread has taken the calling one's place.
     func run(_ worker: Worker) {
         self.worker = worker
+        executor.noteThread()
+        isPastIntake = false
         let capacity = 256
         let events = UnsafeMutablePointer<epoll_event>.allocate(capacity: capacity)
         defer { events.deallocate() }
@@ -289,12 +292,14 @@ public final class Loop {
             intakes.run()
             executor.runReadyJobs(rounds: 32)
             turnEnds.run()
-            executor.flushHandedOver()
-            let timeout = another || executor.hasReadyJobs || !running ? 0 : timers.millisecondsToNext()
+            guard executor.runHandedOver() else { return }
+            let isIdle = !another && !executor.hasReadyJobs && running
             another = false
+            let timeout = isIdle && executor.fallAsleep() ? timers.millisecondsToNext() : 0
             let count = epoll_wait(epoll, events, Int32(capacity), timeout)
             now = Loop.monotonicNow()
             isPastIntake = false
+            executor.takeIn()
             if count > 0 { dispatch(events, Int(count)) }
             while let timer = timers.popDue(now) {
                 let handler = timer.handler
@@ -303,6 +308,7 @@ public final class Loop {
                 handler?()
             }
         }
+        executor.endErrands()
         // Handlers hold what holds the loop: letting go of them here is what frees it.
         for watch in watches {
             watch?.handler = nil
@@ -321,7 +327,7 @@ public final class Loop {
         for index in 0..<count {
             let data = events[index].data.u64
             if data == UInt64.max {
-                executor.drainInbox()
+                executor.clearWakeUp()
                 continue
             }
             let descriptor = Int32(bitPattern: UInt32(truncatingIfNeeded: data))

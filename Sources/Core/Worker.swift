@@ -14,12 +14,16 @@ public actor Worker {
     public nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
     /// Makes a worker and starts its thread, named `name-index`.
-    public init(index: Int = 0, name: String = "worker") {
+    ///
+    /// - Parameter runsCode: its thread runs what the worker hands over to `CodeThreads` itself, as long as that is
+    ///   quickly done. Code that takes long keeps the thread, and another one becomes the worker's: whatever belongs to
+    ///   such a worker must not care which thread it is on.
+    public init(index: Int = 0, name: String = "worker", runsCode: Bool = false) {
         let executor = LoopExecutor()
         self.executor = executor
         self.index = index
         self.loop = Loop(executor: executor)
-        Self.startThread(of: self, name: "\(name)-\(index)")
+        Self.startThread(of: self, name: "\(name)-\(index)", runsCode: runsCode)
     }
 
     /// Runs `body` on this worker. `body` may keep what it makes in `loop.keep(_:)`.
@@ -37,17 +41,27 @@ public actor Worker {
     /// memory back without either.
     private static let openSSLStays: Void = { _ = OPENSSL_init_crypto(UInt64(OPENSSL_INIT_NO_ATEXIT), nil) }()
 
-    private static func startThread(of worker: Worker, name: String) {
+    private static func startThread(of worker: Worker, name: String, runsCode: Bool) {
         _ = openSSLStays
+        let executor = worker.executor
+        if runsCode {
+            executor.beginErrands { mark in
+                _ = Thread.start(name) { if executor.takePlace(mark) { carry(worker) } }
+            }
+        }
         let bound = Semaphore()
-        // The thread keeps the worker alive until its loop has stopped.
         let started = Thread.start(name) {
-            worker.executor.bindToCurrentThread()
+            executor.bindToCurrentThread()
             bound.signal()
-            worker.assumeIsolated { worker in worker.loop.run(worker) }
-            worker.executor.unbindFromCurrentThread()
+            carry(worker)
         }
         precondition(started, "a worker's thread could not be started")
         bound.wait()
+    }
+
+    /// The calling thread is the worker's, and keeps it alive, until its loop has stopped or another one has its place.
+    private static func carry(_ worker: Worker) {
+        worker.assumeIsolated { worker in worker.loop.run(worker) }
+        worker.executor.unbindFromCurrentThread()
     }
 }

@@ -11,7 +11,7 @@ internal import Wire
 ///     }
 ///     try await app.run()
 ///
-/// Hooks, functions and jobs run on threads of their own, several at a time: what blocks its thread keeps no other code
+/// Hooks, functions and jobs run several at a time; what blocks its thread, or computes for long, keeps nobody else
 /// waiting. Each may take 10 s (option `cloudTimeLimit`, or its own `timeLimit`); then, and as soon as its client has
 /// gone, its task is cancelled and its transaction undone. Hooks of one event run in the order in which they were
 /// registered.

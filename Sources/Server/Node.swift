@@ -69,7 +69,7 @@ final class Node: Sendable {
         ownPages = try OwnPages(options.pages)
         denylist = try KeywordDenylist(options.requestKeywordDenylist.map(\.json))
         self.limits = limits
-        self.workers = (0..<workers).map { Worker(index: $0) }
+        self.workers = (0..<workers).map { Worker(index: $0, runsCode: true) }
     }
 
     private let limits: HTTPServer.Limits

@@ -125,7 +125,7 @@ import Testing
             try await blocking { try cluster.execute("CREATE TABLE person (email text UNIQUE)") }
             for conninfo in [cluster.conninfo(), other] {
                 let worker = Worker(name: "test")
-                try await worker.run { _, loop in
+                await worker.run { _, loop in
                     let database = Database(loop: loop, configuration: DatabaseConfiguration(conninfo))
                     for _ in 0..<2 {
                         _ = try? await database.write(

@@ -3,7 +3,9 @@
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
+#include <time.h>
 
 /// prctl is variadic, which Swift cannot call. At most 15 bytes of `name` are kept.
 static inline void hermes_name_this_thread(const char *name) { prctl(PR_SET_NAME, name, 0, 0, 0); }
@@ -11,6 +13,17 @@ static inline void hermes_name_this_thread(const char *name) { prctl(PR_SET_NAME
 /// Which executor runs on the calling thread: a thread-local, which Swift does not have without Foundation.
 const void *hermes_current_executor(void);
 void hermes_set_current_executor(const void *executor);
+
+/// The calling thread as others may look at it while it lives.
+struct hermes_thread {
+    int id;
+    clockid_t processor_time;
+};
+struct hermes_thread hermes_this_thread(void);
+/// Nanoseconds that it has run.
+uint64_t hermes_processor_time(struct hermes_thread thread);
+/// Whether it waits for something other than a processor; also where the system does not say.
+bool hermes_is_waiting(struct hermes_thread thread);
 
 /// How many bytes of `socket` the peer has acknowledged and how many it has sent, since the connection began.
 /// Returns 0, or -1 for what is not a TCP socket.
