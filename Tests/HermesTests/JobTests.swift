@@ -55,7 +55,9 @@ import Testing
             let run = try await ended(client, "minuto")
             #expect(run["status"] == "succeeded")
             #expect(run["source"] == "schedule")
-            #expect(seen.list.count == 1)
+            // More than one only where this test was kept waiting for minutes; none twice.
+            #expect(!seen.list.isEmpty)
+            #expect(Set(seen.list).count == seen.list.count)
         }
     }
 }
