@@ -62,7 +62,8 @@ public struct CloudCall: Sendable {
     /// What `result` says.
     public var resultObject: JSONObject? {
         guard let result else { return nil }
-        // A dotted path may have put a value as deep as a body can be below others.
+        // A dotted path may have put a value as deep as a body can be below others. Seldom: and the parser makes its room
+        // anew for another depth.
         return
             ((try? JSONParser.parse(result))
             ?? (try? JSONParser.parse(result, maxDepth: 2 * JSONParser.defaultDepth)))?.object

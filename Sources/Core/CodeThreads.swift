@@ -141,7 +141,7 @@ public final class CodeThreads: TaskExecutor {
     /// Sees to it that the loop of a worker whose thread runs code itself goes on, however long that takes.
     ///
     /// - Returns: false where code keeps so many threads already that this one had better not run any.
-    func watch(_ loop: LoopExecutor) -> Bool {
+    func watchErrand(of loop: LoopExecutor) -> Bool {
         let (mayRun, isUnwatched) = state.withLock { state in
             guard state.threads + state.lost < Self.limit else { return (false, false) }
             state.errands += 1

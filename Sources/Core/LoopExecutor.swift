@@ -161,8 +161,8 @@ public final class LoopExecutor: SerialExecutor, TaskExecutor, @unchecked Sendab
         /// Changes with each errand, and when another thread takes the place of the one that is out.
         var number = 0
         var isOut = false
-        /// The loop's own.
-        var thread = hermes_this_thread()
+        /// The loop's own, once it runs.
+        var thread: hermes_thread?
         /// What stood here when somebody looked, and how long the thread had run by then.
         var seen: (mark: Mark, time: UInt64)?
         /// Starts a thread that takes the place of the one that is out. nil: this loop's thread runs no errands.
@@ -214,7 +214,7 @@ public final class LoopExecutor: SerialExecutor, TaskExecutor, @unchecked Sendab
     func runHandedOver() -> Bool {
         guard !handedOver.isEmpty else { return true }
         let began = Loop.monotonicNow()
-        guard runsErrands, began >= staysAwayUntil, CodeThreads.shared.watch(self) else {
+        guard runsErrands, began >= staysAwayUntil, CodeThreads.shared.watchErrand(of: self) else {
             flushHandedOver()
             return true
         }
@@ -267,17 +267,17 @@ public final class LoopExecutor: SerialExecutor, TaskExecutor, @unchecked Sendab
     /// - Returns: whether the loop's thread is out.
     func lookAfterErrand() -> Bool {
         let (isOut, stuck) = errand.withLock { errand -> (Bool, (@Sendable () -> Void)?) in
-            guard errand.isOut, let startSuccessor = errand.startSuccessor else {
+            guard errand.isOut, let thread = errand.thread, let startSuccessor = errand.startSuccessor else {
                 errand.seen = nil
                 return (false, nil)
             }
             // The thread lives, since it can't come back from its errand meanwhile.
-            let (mark, time) = (errand.mark, hermes_processor_time(errand.thread))
+            let (mark, time) = (errand.mark, hermes_processor_time(thread))
             guard let seen = errand.seen, seen.mark == mark else {
                 errand.seen = (mark, time)
                 return (true, nil)
             }
-            guard time > seen.time + Self.longest || hermes_is_waiting(errand.thread) else { return (true, nil) }
+            guard time > seen.time + Self.longest || hermes_is_waiting(thread) else { return (true, nil) }
             return (true, { startSuccessor(mark) })
         }
         // Where the system has no thread left, the next look tries again.

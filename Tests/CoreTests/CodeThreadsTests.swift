@@ -88,6 +88,7 @@ import Testing
     @Test func whatHasNotBegunAfterAMillisecondRunsOnOtherThreads() async throws {
         let worker = Worker(runsCode: true)
         let slow: @Sendable () -> UInt = {
+            // Longer than others wait for the worker's thread; blocking it is what is tried here.
             usleep(1500)
             return Self.thread()
         }
@@ -166,8 +167,8 @@ import Testing
                         var sum = 0
                         for round in 0..<200 {
                             let task = Task.detached(executorPreference: CodeThreads.shared) {
-                                // Now and then it takes long.
-                                if (round + number) % 97 == 0 { usleep(3000) }
+                                // Now and then it blocks its thread for so long that the worker gets another.
+                                if (round + number) % 97 == 0 { usleep(8000) }
                                 return await worker.run { _, _ in round }
                             }
                             sum += await task.value

@@ -96,7 +96,8 @@ def circumstances(result):
         f" **Other programs used {result['busy']:.0%} of the processors when the run began: these figures say little.**")
     return (f"{result['date']}; Hermes {result['hermes']}, PostgreSQL {result['postgresql']}, Swift {result['swift']}; "
             f"{result['cores']} cores and {result['memory']} GB of memory for Hermes, PostgreSQL and the load generator "
-            f"together. Median of {result['rounds']} rounds of {result['seconds']} s, in turns. On this machine {waits(result)}.{used}")
+            f"together. Median of {result['rounds']} rounds of {result['seconds']} s, in turns. On this machine "
+            f"{waits(result)}.{used}")
 
 
 def markdown(result):
