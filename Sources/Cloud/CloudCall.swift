@@ -1,3 +1,4 @@
+import Core
 import Wire
 
 /// One call of cloud code: what a hook, a function or a job is given, whoever provides it.
@@ -39,6 +40,8 @@ public struct CloudCall: Sendable {
     public let caller: any CloudCaller
     /// Of a job: keeps a line about how far it is.
     public let report: (@Sendable (String) async throws -> Void)?
+    /// What whoever called waits with. At the call's limit it is resumed with an error.
+    public let waiter = Waiter()
 
     public init(
         payload: JSONObject, changes: JSONObject? = nil, sessionToken: String?, caller: any CloudCaller,

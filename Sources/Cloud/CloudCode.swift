@@ -15,8 +15,8 @@ public struct CloudHandler: Sendable {
     public var timeLimit: Double?
     /// Of a function: what its provider says of it, for whoever lists them.
     public var description = JSONObject()
-    /// `run` only hands calls over to threads of its provider's own, and waits: it may be called on a worker, which
-    /// spares each call two changes of thread.
+    /// `run` only hands calls over to threads of its provider's own, and waits with the call's `waiter`: it is called on
+    /// the worker, in the caller's own task, which spares each call a task and two changes of thread.
     public var handsOver = false
     /// Runs wherever its provider runs code; ends soon after its task is cancelled.
     ///

@@ -170,7 +170,10 @@ extension IsolateThread {
                 "deliver", owner: owner,
                 [.int(number), .int(response.status), .json(body.finish()), .json(headers.finish())])
         } catch {
-            let error = error as? ParseError ?? ParseError(1, "Internal server error")
+            let error =
+                error is CancellationError
+                ? ParseError(ParseError.scriptFailed, "The call was stopped; nothing more is read or written for it.")
+                : error as? ParseError ?? ParseError(1, "Internal server error")
             enter(
                 "refuse", owner: owner,
                 [.int(number), .int(error.code ?? -1), .text(error.message)])

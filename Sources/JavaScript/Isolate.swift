@@ -10,6 +10,8 @@ final class Isolate: Sendable {
     private struct Calls {
         var byNumber: [Int: RunningCall] = [:]
         var next = 1
+        /// Until then calls wait.
+        var isLoaded = false
         /// Why the isolate takes no calls any more.
         var ended: ParseError?
     }
@@ -38,7 +40,7 @@ final class Isolate: Sendable {
         worker = Worker(index: number, name: "javascript")
     }
 
-    /// Loads the code. Calls that are made meanwhile wait for it.
+    /// Loads the code. Calls that were made before run then, or fail with it.
     /// - Throws: `EngineFault`, with file and line where the code is at fault.
     func load() async throws {
         do {
@@ -47,10 +49,20 @@ final class Isolate: Sendable {
                 let thread = try IsolateThread(isolate: isolate, loop: loop)
                 loop.keep(thread)
                 try thread.load(isolate.mainFile)
+                for call in try isolate.beginCalls() { thread.start(call) }
             }
         } catch {
             end(ParseError(ParseError.scriptFailed, "The cloud code could not be loaded."), announce: false)
             throw error
+        }
+    }
+
+    /// The calls that have waited, in their order.
+    private func beginCalls() throws -> [RunningCall] {
+        try calls.withLock { calls in
+            if let ended = calls.ended { throw EngineFault(ended.message) }
+            calls.isLoaded = true
+            return calls.byNumber.values.sorted { $0.number < $1.number }
         }
     }
 
@@ -65,12 +77,13 @@ final class Isolate: Sendable {
     func add(_ feature: MissingFeature) {
         missingBox.withLock { if !$0.contains(feature) { $0.append(feature) } }
     }
+    var isLoaded: Bool { calls.withLock { $0.isLoaded } }
     var hasEnded: Bool { calls.withLock { $0.ended != nil } }
     var callCount: Int { calls.withLock { $0.byNumber.count } }
     func running(_ number: Int) -> RunningCall? { calls.withLock { $0.byNumber[number] } }
 
     /// Runs one handler.
-    /// - Throws: `ParseError`; `CancellationError` as soon as the task is cancelled.
+    /// - Throws: `ParseError`; `CancellationError` as soon as the task is cancelled; what the call's waiter is resumed with.
     func run(_ make: (Int) -> RunningCall) async throws -> RunningCall.Outcome {
         let number = try calls.withLock { calls in
             if let ended = calls.ended { throw ended }
@@ -78,18 +91,16 @@ final class Isolate: Sendable {
             return calls.next
         }
         let call = make(number)
-        try calls.withLock { calls in
+        let isLoaded = try calls.withLock { calls in
             if let ended = calls.ended { throw ended }
             calls.byNumber[number] = call
+            return calls.isLoaded
         }
-        onThread { $0.start(call) }
+        if isLoaded { onThread { $0.start(call) } }
         do {
             return try await call.outcome()
         } catch {
-            if error is CancellationError {
-                take(number)
-                onThread { $0.forget(call) }
-            }
+            if take(number) != nil { onThread { $0.forget(call) } }
             throw error
         }
     }

@@ -6,18 +6,12 @@ import Wire
 /// The isolates of one file of cloud code. One that has come to its end is replaced by a new one.
 final class IsolatePool: Sendable {
     private struct State {
-        var slots: [Slot] = []
+        var isolates: [Isolate] = []
         var turn = 0
         var number = 0
-        var hasEnded = false
         /// All that the code has ever registered: an isolate that is being renewed will have it again.
         var handlers: [HandlerKey: [ServerOptions.RateLimit]] = [:]
         var changed: @Sendable () -> Void = {}
-    }
-    private enum Slot {
-        case ready(Isolate)
-        /// Being loaded; who needs it waits for the task.
-        case loading(Task<Isolate, any Error>)
     }
 
     private let mainFile: String
@@ -35,8 +29,9 @@ final class IsolatePool: Sendable {
     func fill() async throws {
         do {
             for _ in 0..<max(1, options.isolates) {
-                let isolate = try await loaded()
-                state.withLock { $0.slots.append(.ready(isolate)) }
+                let isolate = made()
+                try await isolate.load()
+                state.withLock { $0.isolates.append(isolate) }
             }
         } catch {
             end()
@@ -46,105 +41,67 @@ final class IsolatePool: Sendable {
         await watchman.run { [weak self] _, loop in Self.watch(self, loop) }
     }
 
-    private func loaded() async throws -> Isolate {
+    private func made() -> Isolate {
         let number = state.withLock { state in
             state.number += 1
             return state.number
         }
-        let isolate = Isolate(
+        return Isolate(
             mainFile: mainFile, options: options, number: number,
             changed: { [weak self] in self?.state.withLock { $0.changed }() },
             gone: { [weak self] isolate in self?.replace(isolate) })
-        try await isolate.load()
-        return isolate
     }
 
     func whenChanged(_ body: @escaping @Sendable () -> Void) { state.withLock { $0.changed = body } }
 
-    private var ready: [Isolate] {
-        state.withLock { $0.slots.compactMap { if case .ready(let isolate) = $0 { isolate } else { nil } } }
-    }
+    private var isolates: [Isolate] { state.withLock { $0.isolates } }
     /// What the code has registered, in whichever isolate.
     var handlers: [HandlerKey: [ServerOptions.RateLimit]] {
-        let now = ready.map(\.handlers)
+        let now = isolates.map(\.handlers)
         return state.withLock { state in
             for handlers in now { state.handlers.merge(handlers) { $1 } }
             return state.handlers
         }
     }
-    var missing: [MissingFeature] { ready.first?.missing ?? [] }
+    var missing: [MissingFeature] { isolates.first?.missing ?? [] }
 
     /// The isolate whose turn it is.
-    /// - Throws: `ParseError` when the code can't be loaded any more or has ended.
-    func isolate() async throws -> Isolate {
-        let slot = state.withLock { state -> Slot? in
-            guard !state.hasEnded, !state.slots.isEmpty else { return nil }
-            state.turn = (state.turn + 1) % state.slots.count
-            return state.slots[state.turn]
-        }
-        switch slot {
-        case .ready(let isolate): return isolate
-        case .loading(let task):
-            do { return try await task.value } catch {
-                throw ParseError(ParseError.scriptFailed, "The cloud code could not be loaded again.")
-            }
-        case nil: throw ParseError(ParseError.scriptFailed, "The cloud code has ended.")
+    /// - Throws: `ParseError` when the code has ended.
+    func isolate() throws -> Isolate {
+        try state.withLock { state in
+            guard !state.isolates.isEmpty else { throw IsolatePool.ended }
+            state.turn = (state.turn + 1) % state.isolates.count
+            return state.isolates[state.turn]
         }
     }
 
-    /// Loads the code anew in place of an isolate that is gone.
+    /// A new isolate in place of one that is gone. Where that had not even been loaded, not at once: the calls wait.
     private func replace(_ isolate: Isolate) {
-        state.withLock { state in
-            guard !state.hasEnded else { return }
-            let place = state.slots.firstIndex { if case .ready(let one) = $0 { one === isolate } else { false } }
-            guard let place else { return }
-            state.slots[place] = .loading(reloading(place))
+        let new = made()
+        let isWanted = state.withLock { state in
+            guard let place = state.isolates.firstIndex(where: { $0 === isolate }) else { return false }
+            state.isolates[place] = new
+            return true
         }
-    }
-
-    /// A task of its own: the calls that wait for the new isolate come and go.
-    private func reloading(_ place: Int) -> Task<Isolate, any Error> {
+        guard isWanted else { return new.end(IsolatePool.ended, announce: false) }
+        // A task of its own: the calls that wait for the new isolate come and go.
         Task { [weak self] in
-            guard let self else { throw CancellationError() }
-            do {
-                let isolate = try await loaded()
-                let isWanted = state.withLock { state in
-                    if !state.hasEnded { state.slots[place] = .ready(isolate) }
-                    return !state.hasEnded
-                }
-                if !isWanted { isolate.end(IsolatePool.ended, announce: false) }
-                return isolate
-            } catch {
+            if !isolate.isLoaded { try? await Task.sleep(for: .seconds(1)) }
+            // The pool may have ended meanwhile.
+            guard !new.hasEnded else { return }
+            do { try await new.load() } catch {
                 Log.shared.error("cloud code could not be loaded again", ["error": .text("\(error)")])
-                // Later calls try again, not at once.
-                state.withLock { state in
-                    if !state.hasEnded { state.slots[place] = .loading(reloadingLater(place)) }
-                }
-                throw error
+                self?.replace(new)
             }
-        }
-    }
-
-    private func reloadingLater(_ place: Int) -> Task<Isolate, any Error> {
-        Task { [weak self] in
-            try await Task.sleep(for: .seconds(1))
-            guard let self else { throw CancellationError() }
-            return try await reloading(place).value
         }
     }
 
     func end() {
-        let slots = state.withLock { state in
-            state.hasEnded = true
-            defer { state.slots = [] }
-            return state.slots
+        let isolates = state.withLock { state in
+            defer { state.isolates = [] }
+            return state.isolates
         }
-        for slot in slots {
-            switch slot {
-            case .ready(let isolate): isolate.end(Self.ended, announce: false)
-            case .loading(let task): task.cancel()
-            }
-        }
+        for isolate in isolates { isolate.end(Self.ended, announce: false) }
         let watchman = watchman
         watchman.executor.post { watchman.assumeIsolated { $0.stop() } }
     }
@@ -156,7 +113,7 @@ final class IsolatePool: Sendable {
     private static func watch(_ pool: IsolatePool?, _ loop: Loop) {
         loop.schedule(after: 250_000_000) { [weak pool] in
             guard let pool else { return }
-            for isolate in pool.ready { pool.check(isolate) }
+            for isolate in pool.isolates { pool.check(isolate) }
             watch(pool, loop)
         }
     }

@@ -27,7 +27,6 @@ final class IsolateThread {
     private var underWay: [Int: Int] = [:]
     /// How calls reach the server that have ended and left something behind.
     private var leftBehind: [Int: any CloudCaller] = [:]
-    private var deadlines: [Int: Loop.Timer] = [:]
     private var turn = Turn()
     /// On the monotonic clock.
     private var checkedAt: UInt64 = 0
@@ -84,10 +83,9 @@ final class IsolateThread {
 
     /// Lets go of everything: a task that still waits for an answer may hold this object for ever.
     func close() {
-        for timer in Array(timers.values) + Array(deadlines.values) { timer.cancel() }
+        for timer in timers.values { timer.cancel() }
         for fetch in fetches.values { fetch.cancel() }
         timers = [:]
-        deadlines = [:]
         fetches = [:]
         early = []
         client.close()
@@ -100,12 +98,6 @@ final class IsolateThread {
     func start(_ call: RunningCall) {
         // It may have been cancelled since.
         guard isolate.running(call.number) != nil else { return }
-        if let deadline = call.deadline, deadlines[call.number] == nil {
-            let now = Loop.monotonicNow()
-            deadlines[call.number] = loop.schedule(after: deadline > now ? deadline - now : 0) { [unowned self] in
-                timeOut(call)
-            }
-        }
         guard isolate.has(call.key) else {
             early.append(call)
             return
@@ -127,35 +119,24 @@ final class IsolateThread {
         return name
     }
 
-    private func timeOut(_ call: RunningCall) {
-        let seconds = Double(options.callLimit) / 1e9
-        Log.shared.error("cloud code took too long", ["cloud": .text(call.name), "seconds": .number(seconds)])
-        forget(call)
-        isolate.finish(
-            call.number,
-            .failure(ParseError(ParseError.scriptFailed, "\(call.name) took longer than \(seconds) s.")))
-    }
-
     /// What the call answers does not matter any more.
     func forget(_ call: RunningCall) {
-        deadlines.removeValue(forKey: call.number)?.cancel()
         early.removeAll { $0 === call }
+        leave(call)
         _ = enter("forget", owner: call.number, [])
     }
 
-    func end(_ number: Int, _ outcome: RunningCall.Outcome) {
-        leave(number)
-        isolate.finish(number, .success(outcome))
+    func end(_ number: Int, _ outcome: RunningCall.Outcome) { end(number, .success(outcome)) }
+    func end(_ number: Int, _ error: ParseError) { end(number, .failure(error)) }
+
+    private func end(_ number: Int, _ outcome: Result<RunningCall.Outcome, ParseError>) {
+        if let call = isolate.running(number) { leave(call) }
+        isolate.finish(number, outcome)
     }
 
-    func end(_ number: Int, _ error: ParseError) {
-        leave(number)
-        isolate.finish(number, .failure(error))
-    }
-
-    private func leave(_ number: Int) {
-        deadlines.removeValue(forKey: number)?.cancel()
-        if underWay[number] != nil, let call = isolate.running(number) { leftBehind[number] = call.call.caller }
+    /// What the call has under way goes on as its caller lets it.
+    private func leave(_ call: RunningCall) {
+        if underWay[call.number] != nil { leftBehind[call.number] = call.call.caller }
     }
 
     /// How code of a call reaches the server, also after the call has ended.

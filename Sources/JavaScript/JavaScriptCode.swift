@@ -65,11 +65,8 @@ public final class JavaScriptCode: Sendable {
     }
 
     private func run(_ key: HandlerKey, _ name: String, _ call: CloudCall) async throws -> CloudAnswer {
-        let isJob = if case .job = key { true } else { false }
-        let deadline = isJob ? nil : Loop.monotonicNow() + options.callLimit
-        let isolate = try await pool.isolate()
-        let outcome = try await isolate.run { number in
-            RunningCall(number: number, key: key, name: name, call: call, deadline: deadline)
+        let outcome = try await pool.isolate().run { number in
+            RunningCall(number: number, key: key, name: name, call: call)
         }
         var answer = CloudAnswer()
         if case .function = key {

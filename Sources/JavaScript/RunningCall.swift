@@ -18,17 +18,13 @@ final class RunningCall: Sendable {
     let name: String
     let payload: [UInt8]
     let call: CloudCall
-    /// On the monotonic clock; nil: never.
-    let deadline: UInt64?
-    private let waiter = Waiter()
     private let result = Mutex<Result<Outcome, ParseError>?>(nil)
 
-    init(number: Int, key: HandlerKey, name: String, call: CloudCall, deadline: UInt64?) {
+    init(number: Int, key: HandlerKey, name: String, call: CloudCall) {
         self.number = number
         self.key = key
         self.name = name
         self.call = call
-        self.deadline = deadline
         var told = call.payload
         if let changes = call.changes { told["changes"] = .object(changes) }
         if call.hasPassword { told["hasPassword"] = true }
@@ -45,12 +41,12 @@ final class RunningCall: Sendable {
 
     func end(_ outcome: Result<Outcome, ParseError>) {
         result.withLock { if $0 == nil { $0 = outcome } }
-        waiter.resume()
+        call.waiter.resume()
     }
 
-    /// - Throws: `ParseError`; `CancellationError` as soon as the task is cancelled.
+    /// - Throws: `ParseError`; `CancellationError` as soon as the task is cancelled; what the call's waiter is resumed with.
     func outcome() async throws -> Outcome {
-        try await waiter.wait()
+        try await call.waiter.wait()
         guard let result = result.withLock({ $0 }) else { throw CancellationError() }
         return try result.get()
     }

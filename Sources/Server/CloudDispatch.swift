@@ -164,18 +164,16 @@ final class CloudDispatch {
     func run(
         _ handler: CloudHandler, _ call: CloudCall, atMost limit: Double
     ) async throws -> CloudAnswer {
-        let outcome = CloudOutcome<CloudAnswer>()
-        let loop = api.store.database.loop
-        let task =
-            handler.handsOver
-            ? loop.spawnImmediately { await outcome.run { try await handler.run(call) } }
-            : Task.detached(executorPreference: CodeThreads.shared) {
-                await outcome.run { try await handler.run(call) }
-            }
-        let timer = loop.schedule(after: UInt64(limit * 1e9)) {
-            outcome.waiter.resume(throwing: TimeIsUp())
+        let waiter = call.waiter
+        let timer = api.store.database.loop.schedule(after: UInt64(limit * 1e9)) {
+            waiter.resume(throwing: TimeIsUp())
         }
         defer { timer.cancel() }
+        if handler.handsOver { return try await handler.run(call) }
+        let outcome = CloudOutcome<CloudAnswer>(waiter)
+        let task = Task.detached(executorPreference: CodeThreads.shared) {
+            await outcome.run { try await handler.run(call) }
+        }
         do { try await outcome.waiter.wait() } catch {
             task.cancel()
             throw error
@@ -389,8 +387,10 @@ final class CloudDispatch {
 
 /// What became of code that runs off the worker.
 final class CloudOutcome<Success: Sendable>: Sendable {
-    let waiter = Waiter()
+    let waiter: Waiter
     private let result = Mutex<Result<Success, any Error>?>(nil)
+
+    init(_ waiter: Waiter = Waiter()) { self.waiter = waiter }
 
     func run(_ body: () async throws -> Success) async {
         let outcome: Result<Success, any Error>
