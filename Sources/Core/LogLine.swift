@@ -40,14 +40,26 @@ enum LogLine {
             line.append(UInt8(ascii: "="))
             switch value {
             case .text(let text):
-                let isPlain = !text.isEmpty && text.utf8.allSatisfy { $0 > 0x20 && $0 != UInt8(ascii: "\"") }
-                if isPlain { escaped(text, &line) } else { quoted(text, &line) }
+                if !text.isEmpty, isPlain(text) { line.append(contentsOf: text.utf8) } else { quoted(text, &line) }
             case .int(let number): line.append(contentsOf: String(number).utf8)
             case .number(let number): line.append(contentsOf: String(number).utf8)
             case .bool(let truth): line.append(contentsOf: (truth ? "true" : "false").utf8)
             }
         }
         line.append(UInt8(ascii: "\n"))
+    }
+
+    /// Whether there is neither a space nor a quote nor a control character in it. Looks at every byte: that is quicker
+    /// than to stop at the first.
+    private static func isPlain(_ text: String) -> Bool {
+        var text = text
+        return text.withUTF8 { bytes in
+            var others: UInt8 = 0
+            for byte in bytes {
+                others |= (byte <= 0x20 ? 1 : 0) | (byte == UInt8(ascii: "\"") ? 1 : 0) | (byte == 0x7f ? 1 : 0)
+            }
+            return others == 0
+        }
     }
 
     private static func quoted(_ text: String, _ line: inout [UInt8]) {

@@ -255,9 +255,11 @@ final class CloudDispatch {
         return operation.user
     }
 
+    private static let secretHeaders = ["x-parse-master-key", "x-parse-maintenance-key", "authorization"]
+
     /// What cloud code sees of a client's headers: all but the keys that stand above users.
     static func headers(_ http: HTTPRequest) -> HeaderText {
-        HeaderText(http.headers, without: ["x-parse-master-key", "x-parse-maintenance-key", "authorization"])
+        http.withRawHeaders { HeaderText(raw: $0, without: secretHeaders) }
     }
 
     private func named(_ object: JSONObject, _ className: String) -> JSON {

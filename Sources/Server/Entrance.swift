@@ -32,6 +32,7 @@ final class Entrance {
         let started = Loop.monotonicNow()
         let method = request.method
         let client = client(of: request)
+        let id = request.id
         responder.cancelWhenClientIsGone()
         var user: String?
         var answer: Answer
@@ -46,7 +47,7 @@ final class Entrance {
                 status: 404, json: ["error": .string("There is nothing here. The API is at \(options.mountPath).")])
             answer.headers = [("Content-Type", "application/json; charset=utf-8")]
         }
-        answer.headers.append(("X-Request-Id", request.id))
+        answer.headers.append(("X-Request-Id", id))
         let bytes = await answer.send(responder)
         let ended = Loop.monotonicNow()
         duration.observe(Double(ended - started) / 1e9)
@@ -56,7 +57,7 @@ final class Entrance {
         Log.shared.log(
             isLook ? .debug : .info, "request",
             [
-                "id": .text(request.id), "method": .text(method), "path": .text(request.path),
+                "id": .text(id), "method": .text(method), "path": .text(request.path),
                 "status": .int(answer.status), "bytes": .int(bytes),
                 "ms": .number(Double((ended - started) / 1000) / 1000), "client": .text(client),
                 "user": .text(user ?? "-"),

@@ -72,6 +72,13 @@ public final class HTTPRequest {
         }
     }
 
+    /// Gives `body` all headers in the order they came, as bytes where libmicrohttpd keeps them.
+    public func withRawHeaders<Result>(
+        _ body: ([(name: UnsafeBufferPointer<UInt8>, value: UnsafeBufferPointer<UInt8>)]) -> Result
+    ) -> Result {
+        body(isReadable ? connection.head.fields.map { ($0.name, $0.value) } : [])
+    }
+
     /// The next piece of a streamed body; nil at its end. What is not fetched holds the client back.
     /// - Throws: `HTTPServerError.clientGone`, `.bodyTooLarge`, `CancellationError`.
     public func nextChunk() async throws -> [UInt8]? {
