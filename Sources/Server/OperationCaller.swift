@@ -129,9 +129,9 @@ extension API {
         let method = request.method.uppercased()
         do {
             if let answer = try await serveCloud(request, in: operation) { return answer }
-            guard let path = MountPath("").split(request.path), let match = routes.match(method, path),
-                match.route.body != .stream
-            else { throw ParseError(107, "There is no route \(method) /\(request.path) for cloud code.") }
+            guard let path = MountPath("").split(request.path), let match = routes.match(method, path) else {
+                throw ParseError(107, "There is no route \(method) /\(request.path) for cloud code.")
+            }
             var caller = Caller()
             caller.key = operation.viewer.key
             caller.sessionToken = operation.viewer.session?.token

@@ -309,6 +309,26 @@ import Wire
         }
     }
 
+    /// Cloud code is told so as every client is, whatever it asks of them.
+    @Test func filesAreNotServedYet() async throws {
+        var code = CloudCode()
+        code.functions["fichero"] = CloudHandler("fichero") { call in
+            var codes: [JSON] = []
+            for (method, path) in [("POST", "files/a.txt"), ("DELETE", "files/a.txt"), ("GET", "files/app/a.txt")] {
+                do {
+                    _ = try await call.caller.send(
+                        CloudRequest(method, path, body: ["base64": "YQ=="], as: .master))
+                    codes.append(.null)
+                } catch let error as ParseError { codes.append(.number(Double(error.code ?? 0))) }
+            }
+            return CloudAnswer(.array(codes))
+        }
+        try await withServer(cloud: code) { server in
+            let reply = try await server.client.send("POST", "/functions/fichero", [:])
+            #expect(reply.json["result"] == [108, 108, 108])
+        }
+    }
+
     @Test func hooksThatSaveInACircleAreStopped() async throws {
         let code = code(.beforeSave) { call in
             _ = try await call.caller.send(CloudRequest("POST", "classes/Temas", body: ["n": 1], as: .master))
