@@ -40,7 +40,7 @@ public struct CloudCall: Sendable {
     public let caller: any CloudCaller
     /// Of a job: keeps a line about how far it is.
     public let report: (@Sendable (String) async throws -> Void)?
-    /// What whoever called waits with. At the call's limit it is resumed with an error.
+    /// The wait for the call's end, which ends with an error at the call's limit. One wait: a call is run once.
     public let waiter = Waiter()
 
     public init(

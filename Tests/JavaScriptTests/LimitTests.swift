@@ -120,6 +120,31 @@ import Wire
         #expect(other.body == 1)
     }
 
+    @Test func codeThatCanNotBeLoadedAgainIsTriedAgain() async throws {
+        let text = """
+            const todo = [];
+            Parse.Cloud.define('traga', () => { for (;;) todo.push(new Array(1000).fill(todo.length)); });
+            Parse.Cloud.define('otra', () => 1);
+            """
+        let script = try Script(text)
+        var options = JavaScriptOptions()
+        options.memoryLimit = 64 << 20
+        options.turnLimit = 20_000_000_000
+        options.callLimit = 60_000_000_000
+        let code = try await script.load(options)
+        try "throw new Error('rota');".write(toFile: script.main, atomically: true, encoding: .utf8)
+        _ = await fault { try await code.call("traga") }
+        // It was made while the code was being loaded.
+        let error = await fault { try await code.call("otra") }
+        #expect(error?.code == 141)
+        #expect(error?.message.contains("could not be loaded") == true, "\(error?.message ?? "")")
+        // The next ones wait until it is there.
+        try text.write(toFile: script.main, atomically: true, encoding: .utf8)
+        var answer: CloudAnswer?
+        for _ in 0..<100_000 where answer == nil { answer = try? await code.call("otra") }
+        #expect(answer?.body == 1)
+    }
+
     @Test func deepRecursionIsAnOrdinaryError() async throws {
         let script = try Script(
             """
