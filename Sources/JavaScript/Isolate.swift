@@ -52,6 +52,8 @@ final class Isolate: Sendable {
                 for call in try isolate.beginCalls() { thread.start(call) }
             }
         } catch {
+            // Why it was stopped, not that it was.
+            if let ended = calls.withLock({ $0.ended }) { throw EngineFault(ended.message) }
             end(ParseError(ParseError.scriptFailed, "The cloud code could not be loaded."), announce: false)
             throw error
         }
@@ -60,7 +62,7 @@ final class Isolate: Sendable {
     /// The calls that have waited, in their order.
     private func beginCalls() throws -> [RunningCall] {
         try calls.withLock { calls in
-            if let ended = calls.ended { throw EngineFault(ended.message) }
+            if let ended = calls.ended { throw ended }
             calls.isLoaded = true
             return calls.byNumber.values.sorted { $0.number < $1.number }
         }

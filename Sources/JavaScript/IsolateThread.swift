@@ -255,9 +255,7 @@ final class IsolateThread {
         Log.shared.error(
             "cloud code outgrew its memory; its isolate is renewed",
             ["cloud": .text(name), "megabytes": .int(megabytes)])
-        isolate.end(
-            ParseError(
-                ParseError.scriptFailed, "The cloud code outgrew its \(megabytes) MB of memory and was started again."))
+        isolate.end(ParseError(ParseError.scriptFailed, "The cloud code outgrew its \(megabytes) MB of memory."))
     }
 
     static func processorTime() -> UInt64 {

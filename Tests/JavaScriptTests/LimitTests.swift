@@ -120,6 +120,15 @@ import Wire
         #expect(other.body == 1)
     }
 
+    @Test func codeThatOutgrowsItsMemoryWhileItIsLoadedIsNotServed() async throws {
+        let script = try Script("const todo = []; for (;;) todo.push(new Array(1000).fill(todo.length));")
+        var options = JavaScriptOptions()
+        options.memoryLimit = 64 << 20
+        options.callLimit = 60_000_000_000
+        let error = await #expect(throws: JavaScriptFault.self) { _ = try await script.load(options) }
+        #expect(error?.description.contains("64 MB") == true, "\(error?.description ?? "")")
+    }
+
     @Test func codeThatCanNotBeLoadedAgainIsTriedAgain() async throws {
         let text = """
             const todo = [];
