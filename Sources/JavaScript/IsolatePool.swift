@@ -29,7 +29,7 @@ final class IsolatePool: Sendable {
     func fill() async throws {
         do {
             for _ in 0..<max(1, options.isolates) {
-                let isolate = made()
+                let isolate = state.withLock { made(&$0) }
                 try await isolate.load()
                 state.withLock { $0.isolates.append(isolate) }
             }
@@ -41,13 +41,10 @@ final class IsolatePool: Sendable {
         await watchman.run { [weak self] _, loop in Self.watch(self, loop) }
     }
 
-    private func made() -> Isolate {
-        let number = state.withLock { state in
-            state.number += 1
-            return state.number
-        }
+    private func made(_ state: inout State) -> Isolate {
+        state.number += 1
         return Isolate(
-            mainFile: mainFile, options: options, number: number,
+            mainFile: mainFile, options: options, number: state.number,
             changed: { [weak self] in self?.state.withLock { $0.changed }() },
             gone: { [weak self] isolate in self?.replace(isolate) })
     }
@@ -77,13 +74,13 @@ final class IsolatePool: Sendable {
 
     /// A new isolate in place of one that is gone. Where that had not even been loaded, not at once: the calls wait.
     private func replace(_ isolate: Isolate) {
-        let new = made()
-        let isWanted = state.withLock { state in
-            guard let place = state.isolates.firstIndex(where: { $0 === isolate }) else { return false }
-            state.isolates[place] = new
-            return true
+        let new = state.withLock { state -> Isolate? in
+            guard let place = state.isolates.firstIndex(where: { $0 === isolate }) else { return nil }
+            state.isolates[place] = made(&state)
+            return state.isolates[place]
         }
-        guard isWanted else { return new.end(IsolatePool.ended, announce: false) }
+        // It has been replaced already, or the pool has ended.
+        guard let new else { return }
         // A task of its own: the calls that wait for the new isolate come and go.
         Task { [weak self] in
             if !isolate.isLoaded { try? await Task.sleep(for: .seconds(1)) }

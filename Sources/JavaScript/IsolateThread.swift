@@ -20,7 +20,6 @@ final class IsolateThread {
     private var entry: [String: Engine.Value] = [:]
     /// What calls of a handler begin with: its name, made once.
     private var names: [HandlerKey: [Engine.Argument]] = [:]
-    private var isLoaded = false
     /// Calls of handlers that the code has not registered yet.
     private var early: [RunningCall] = []
     /// Timers and requests on their way, by the call that they belong to.
@@ -78,7 +77,6 @@ final class IsolateThread {
     func load(_ file: String) throws {
         // Reading and compiling all modules is more than an ordinary turn.
         if let fault = enter("load", owner: 0, limit: options.callLimit, [.text(file)]) { throw fault }
-        isLoaded = true
     }
 
     /// Lets go of everything: a task that still waits for an answer may hold this object for ever.
@@ -164,7 +162,7 @@ final class IsolateThread {
         early.removeAll { $0.key == key }
         // Not within the turn that registers it. That turn may also be the isolate's last: then this object is gone.
         for call in waiting { loop.schedule(after: 0) { [weak self] in self?.start(call) } }
-        if isLoaded { isolate.changed() }
+        if isolate.isLoaded { isolate.changed() }
     }
 
     // MARK: turns
