@@ -8,12 +8,15 @@ extension Catalogue {
     /// How long an attempt waits for a lock that stops a class. All who come meanwhile wait behind it, so this bounds
     /// their pause.
     private static let shortWait = "60ms"
-    /// How long one waits for what stops no reader or writer; more than `deadlock_timeout`, after which a vacuum gives way.
+    /// How long one waits for what stops no reader or writer.
     private static let longWait = "1500ms"
     /// How long all of it may take, in nanoseconds. Shorter within a caller's transaction, which holds locks of its own
     /// that others may wait for.
     private static let patience: UInt64 = 4_000_000_000
     private static let patienceInTransaction: UInt64 = 2_000_000_000
+    /// Nanoseconds that a change waits for its class before it looks for a builder that is in its way, and between looks.
+    private static let firstLook: UInt64 = 60_000_000
+    private static let nextLook: UInt64 = 500_000_000
 
     typealias DDL = (SchemaTransaction) async throws -> Void
 
@@ -135,21 +138,23 @@ extension Catalogue {
         }
     }
 
-    /// Makes vacuums and index builders of the class give way and stay away. Neither readers nor writers are stopped,
-    /// so there is time: a vacuum gives way only to who has waited for a second.
+    /// Makes vacuums and index builders of the class give way and stay away. Neither readers nor writers are stopped, so
+    /// this may wait as long as the whole change; a vacuum gives way to who has waited for `deadlock_timeout`.
     private func holdOff(_ className: String, _ transaction: Transaction) async throws {
         let hold = Statement("LOCK TABLE \(quoted(className)) IN SHARE UPDATE EXCLUSIVE MODE")
-        try await setWait(Catalogue.shortWait, transaction)
+        // While the lock is waited for, not before: else the builder's next index could come first.
+        let interruption = database.loop.spawn { [database] in
+            var pause = Catalogue.firstLook
+            while (try? await database.loop.sleep(nanoseconds: pause)) != nil {
+                _ = try? await database.read(
+                    Catalogue.interruptBuilder, [.text(className), .text(quoted(className))])
+                pause = Catalogue.nextLook
+            }
+        }
+        defer { interruption.cancel() }
         do {
             _ = try await transaction.savepoint { try await transaction.execute(hold) }
-        } catch let error as PostgresError where isLostRace(error) {
-            _ = try await database.read(
-                Catalogue.interruptBuilder, [.text(className), .text(quoted(className))])
-            try await setWait(Catalogue.longWait, transaction)
-            do {
-                _ = try await transaction.savepoint { try await transaction.execute(hold) }
-            } catch let error as PostgresError where isLostRace(error) { throw busy(className) }
-        }
+        } catch let error as PostgresError where isLostRace(error) { throw busy(className) }
     }
 
     private func setWait(_ wait: String, _ transaction: Transaction) async throws {

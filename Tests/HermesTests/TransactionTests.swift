@@ -106,25 +106,29 @@ import Testing
         let app = Hermes()
         let runs = Mutex(0)
         let meeting = Meeting(2)
+        let end = Meeting(2)
         app.function("cruzar", fields: ["a": .string.required, "b": .string.required]) { request in
             let first: String = try request.value("a")
             let second: String = try request.value("b")
-            let isFirstRun = Mutex(true)
+            let ownRuns = Mutex(0)
             try await request.asMaster.transaction { t in
                 runs.withLock { $0 += 1 }
+                let run = ownRuns.withLock { runs in
+                    runs += 1
+                    return runs
+                }
+                // Else this one could be back before the other gets what it waited for, and they meet once more.
+                if run == 2 { await end.arrive() }
                 var one = Record(Nota.self, first)
                 one.increment(\.n)
                 try await t.save(one)
                 // Both hold one of the two: now each asks for the other's.
-                if isFirstRun.withLock({
-                    let first = $0; $0 = false; return first
-                }) {
-                    await meeting.arrive()
-                }
+                if run == 1 { await meeting.arrive() }
                 var other = Record(Nota.self, second)
                 other.increment(\.n)
                 try await t.save(other)
             }
+            if ownRuns.withLock({ $0 }) == 1 { await end.arrive() }
         }
         try await withApp(app) { client in
             var ids: [String] = []

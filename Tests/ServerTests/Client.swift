@@ -73,15 +73,20 @@ final class Client {
 
     /// Signs a user up; its id and session token.
     func signUp(_ name: String) async throws -> (id: String, token: String) {
-        let user: JSON = ["username": .string(name), "password": "secret"]
+        let reply = try await signUp(["username": .string(name), "password": "secret"])
+        guard let id = reply.objectId, let token = reply.sessionToken else { throw Unexpected(reply) }
+        return (id, token)
+    }
+
+    /// What the server answers in the end to a user's sign-up.
+    func signUp(_ user: JSON) async throws -> Reply {
         var reply = try await send("POST", "/users", user)
         for _ in 0..<20 where reply.status == 503 {
             // The server has more passwords to check than a busy machine can, and says when to come again.
             try await Task.sleep(for: .seconds(reply.header("Retry-After").flatMap { Int($0) } ?? 1))
             reply = try await send("POST", "/users", user)
         }
-        guard let id = reply.objectId, let token = reply.sessionToken else { throw Unexpected(reply) }
-        return (id, token)
+        return reply
     }
 
     /// A request whose answer is needed to be a success.

@@ -42,8 +42,8 @@ import Wire
     @Test func oneOfManySignUpsWithOneNameWins() async throws {
         try await withServer(workers: 2) { server in
             let results = await server.loop.concurrently(50) { index in
-                try await server.client.send(
-                    "POST", "/users", ["username": index.isMultiple(of: 2) ? "ana" : "ANA", "password": "secret"])
+                try await server.client.signUp(
+                    ["username": index.isMultiple(of: 2) ? "ana" : "ANA", "password": "secret"])
             }
             #expect(tally(results) == ["201": 1, "400/202": 49])
             let users = try await server.all("_User")
@@ -56,8 +56,7 @@ import Wire
     @Test func oneOfManySignUpsWithOneAddressWins() async throws {
         try await withServer(workers: 2) { server in
             let results = await server.loop.concurrently(50) { index in
-                try await server.client.send(
-                    "POST", "/users",
+                try await server.client.signUp(
                     ["username": .string("user\(index)"), "password": "secret", "email": "one@example.org"])
             }
             #expect(tally(results) == ["201": 1, "400/203": 49])
