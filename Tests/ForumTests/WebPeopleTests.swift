@@ -51,6 +51,28 @@ import Testing
         }
     }
 
+    @Test func anEmptiedChatIsGoneOnWith() async throws {
+        try await withSite { site in
+            let ana = try await site.member("ana")
+            let bob = try await site.member("bob")
+            try await ana.send(["accion": "buscar", "dato": "bob@example.com"], to: "/amigos")
+            let talk = ["accion": "conversar", "usuario": "bob"]
+            let chat = try #require(
+                try await ana.send(talk, to: "/charlas", from: "/amigos").header("Location"))
+            try await ana.send(["cuerpo": "Lo de antes"], to: chat)
+            try await ana.send(["accion": "borrar"], to: chat)
+            #expect(try await !ana.get("/charlas").text.contains(chat))
+            let again = try await ana.send(talk, to: "/charlas", from: "/amigos")
+            #expect(again.header("Location") == chat)
+            let page = try await ana.get(chat)
+            #expect(page.text.contains("<bdi>bob</bdi>") && !page.text.contains("Lo de antes"))
+            try await ana.send(["cuerpo": "Lo de ahora"], to: chat)
+            #expect(try await ana.get("/charlas").text.contains(chat))
+            #expect(try await bob.get(chat).text.contains("Lo de antes"))
+            try await site.member("eve").get(chat, 404)
+        }
+    }
+
     @Test func groupsAreMadeJoinedAndLeft() async throws {
         try await withSite { site in
             let ana = try await site.member("ana")

@@ -114,12 +114,7 @@ extension Visit {
     fileprivate func chat(_ fault: Fault? = nil) async throws -> Page {
         let me = try requireMember()
         let id = argument("id")
-        let chat: Record<Conversacion>
-        do {
-            chat = try await database.get(Conversacion.self, id, include: ["miembros"])
-        } catch let error as ParseError where error.code == 101 {
-            throw Fault(404, say("Esa charla no existe.", "There is no such chat."))
-        }
+        let chat = try await chat(named: id, me.pointer)
         let found = try await database.page(
             Query(Mensaje.self).where(\.conversacion == Pointer<Conversacion>(id)).include("autor").limit(50),
             from: query("desde"))
@@ -159,6 +154,19 @@ extension Visit {
             """
         leaf.body += try await management(chat, id, me)
         return page(leaf)
+    }
+
+    /// Who has emptied one finds it in no list, but goes on in it where he comes back to it.
+    private func chat(named id: String, _ me: Pointer<Usuario>) async throws -> Record<Conversacion> {
+        do { return try await database.get(Conversacion.self, id, include: ["miembros"]) } catch let error as ParseError
+            where error.code == 101
+        {
+            let mine = Query(Conversacion.self).where(Name("objectId") == .string(id)).where(.contains(\.miembros, me))
+            guard let emptied = try await request.rules.first(mine.include("miembros")) else {
+                throw Fault(404, say("Esa charla no existe.", "There is no such chat."))
+            }
+            return emptied
+        }
     }
 
     private func message(
