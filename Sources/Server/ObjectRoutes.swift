@@ -20,7 +20,8 @@ extension API {
         try Names.checkClass(className)
         let query = try Query.parseGet(className: className, objectId: id, parameters: request.parameters)
         try QueryLimits(options: options).check(query, request.viewer)
-        let found = try await store.get(query, objectId: id, in: request.operation)
+        let found = try await store.get(
+            query, objectId: id, parameters: JSONObject(request.parameters), in: request.operation)
         let token = className == "_User" && request.viewer.userId == id ? request.viewer.session?.token : nil
         return Answer { out in
             found.write(to: &out) { out in

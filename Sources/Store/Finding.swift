@@ -47,16 +47,19 @@ extension Store {
     }
 
     /// Gets one object. Throws 101 when there is none that the viewer may read.
+    /// - Parameter parameters: `keys`, `include` and the like as the client wrote them, for hooks.
     public func get(
-        _ query: Query, objectId: String, in operation: Operation
+        _ query: Query, objectId: String, parameters: @autoclosure () -> JSONObject = JSONObject(),
+        in operation: Operation
     ) async throws -> FoundObject {
         var query = query
         applyDefaults(to: &query, isGet: true, operation)
         let hooks = operation.hooks
         guard !hooks.ignoreFinds else { return try await getRow(query, objectId: objectId, in: operation) }
         try access(operation.viewer).checkReachable(query.className)
-        let find = Find(
-            query, JSONObject([("where", ["objectId": .string(objectId)])]), isGet: true, in: operation)
+        var asked = parameters()
+        asked["where"] = ["objectId": .string(objectId)]
+        let find = Find(query, asked, isGet: true, in: operation)
         for hook in hooks.beforeFind(query.className) { try await hook.run(find) }
         let json: JSON
         if find.query == query, find.objects == nil {
