@@ -17,6 +17,8 @@ extension Hermes {
         defineTopics()
         defineInvitations()
         defineChats()
+        // Roles are given by hand, and made at the start.
+        define(Role.self) { $0.permit([.find, .get, .count], to: .everybody) }
         define(Norma.self) {
             $0.unique("orden", \.orden)
             $0.permit([.find, .get, .count], to: .everybody)

@@ -77,6 +77,18 @@ import Testing
         }
     }
 
+    @Test func noClientMakesRoles() async throws {
+        try await withForum { village in
+            let boss = try await village.oldMember("boss")
+            try await village.give(boss, "administradores")
+            for client in [village.stranger, boss.client] {
+                let made = try await client.post("roles", ["name": "jefes", "ACL": [:]])
+                #expect(made.code == 119, "\(made.body)")
+            }
+            #expect(try await village.master.get("roles").results.count == 4)
+        }
+    }
+
     @Test func tenRulesInBothLanguagesForAll() async throws {
         try await withForum { village in
             let rules = try await village.stranger.get("classes/Normas")
