@@ -14,12 +14,17 @@ extension Hermes {
 extension SaveRequest<Usuario> {
     fileprivate func keep() async throws {
         if !isMaster, object.isChanged(\.clave) { object.revert("clave") }
-        if let name = object.username { object.clave = name.lowercased() }
-        let address = object.email?.trimmed ?? ""
         // Who has neither address nor password is an anonymous user, a stranger still.
         let hadAddress = !(original?.email ?? "").isEmpty
+        try keepName(isOfMember: hadAddress)
+        let address = object.email?.trimmed ?? ""
         guard !address.isEmpty || (isNew ? !setsPassword : !hadAddress && !setsPassword) else {
             throw Refusal(204, "Hace falta una dirección de correo.", "An email address is required.")
+        }
+        // Blanks make no other address of it.
+        if changed(\.email), !address.isEmpty {
+            guard address.words.count == 1 else { throw Refusal.noAddress }
+            object.email = address
         }
         if isNew {
             var acl = ACL(publicRead: true)
@@ -35,6 +40,21 @@ extension SaveRequest<Usuario> {
                 $0.Correo = address.lowercased()
             }
         }
+    }
+}
+
+extension SaveRequest<Usuario> {
+    /// A name is not blank, and blanks around it make no other one of it. All see it: who writes nothing does not change it.
+    private func keepName(isOfMember: Bool) throws {
+        guard let given = object.username else { return }
+        if changed(\.username) {
+            guard !given.isBlank else {
+                throw Refusal(200, "Falta el nombre de usuario.", "The user name is missing.")
+            }
+            guard isMaster || isNew || !isOfMember || isMember else { throw Refusal.noMember }
+            object.username = given.trimmed
+        }
+        object.clave = given.trimmed.lowercased()
     }
 }
 
@@ -107,7 +127,7 @@ extension FunctionRequest {
             case 203:
                 throw Refusal(203, "Ya hay una cuenta con esa dirección.", "There is an account with that address.")
             case 125:
-                throw Refusal(125, "La dirección de correo no es válida.", "The email address is not valid.")
+                throw Refusal.noAddress
             default: throw error
             }
         }

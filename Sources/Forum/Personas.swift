@@ -42,6 +42,8 @@ extension SaveRequest<Persona> {
                 142, "Password no se guarda aquí: la contraseña es de la cuenta.",
                 "Password is not kept here: it belongs to the account.")
         }
+        // Others read it.
+        guard isMaster || isMember else { throw Refusal.noMember }
         if isNew { try await checkOwner() } else { try checkKept() }
         var wrong: [String] = []
         for (name, value) in [("Nombre", object.Nombre), ("ciudad", object.ciudad)]

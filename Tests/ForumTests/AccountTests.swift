@@ -25,6 +25,45 @@ import Testing
         }
     }
 
+    @Test func blanksMakeNoOtherNameOrAddress() async throws {
+        try await withForum { village in
+            let ana = try await village.member("ana")
+            func signUp(_ name: String, _ address: String) async throws -> TestAnswer {
+                try await village.stranger.post(
+                    "users", ["username": .string(name), "password": "x", "email": .string(address)])
+            }
+            for (name, address, code) in [
+                (" ana", "otra@example.com", 202), ("ANA\u{3000}", "otra@example.com", 202),
+                ("\u{3000} ", "otra@example.com", 200), ("otra", " ana@example.com", 203),
+                ("otra", "ANA@example.com\n", 203), ("otra", "ana @example.com", 125), ("otra", "\u{3000}", 204),
+            ] {
+                let answer = try await signUp(name, address)
+                #expect(answer.code == code, "\(name), \(address): \(answer.body)")
+            }
+            let bea = try await signUp(" bea ", " bea@example.com ")
+            #expect(bea.status == 201, "\(bea.body)")
+            let row = try await village.master.get("users/\(bea.id)")
+            #expect(row["username"] == "bea" && row["email"] == "bea@example.com" && row["clave"] == "bea")
+            let path = "users/\(ana.id)"
+            #expect(try await ana.client.put(path, ["username": "  "]).code == 200)
+            #expect(try await ana.client.put(path, ["username": "bea "]).code == 202)
+            #expect(try await ana.client.put(path, ["email": "bea@example.com "]).code == 203)
+        }
+    }
+
+    @Test func aBannedMemberChangesNothingThatOthersSee() async throws {
+        try await withForum { village in
+            let banned = try await village.banned()
+            for (path, body) in [
+                ("classes/Persona/\(banned.persona)", ["Nombre": "Otro"]), ("users/\(banned.id)", ["username": "otro"]),
+            ] as [(String, Value)] {
+                let answer = try await banned.client.put(path, body)
+                #expect(answer.code == 119, "\(path): \(answer.body)")
+            }
+            #expect(try await banned.client.put("users/\(banned.id)", ["password": "Otra-8"]).status == 200)
+        }
+    }
+
     @Test func othersSeeTheNameAlone() async throws {
         try await withForum { village in
             let ana = try await village.member("ana")
