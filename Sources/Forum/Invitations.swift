@@ -75,10 +75,7 @@ extension FunctionRequest {
             return Guest(user: try user.pointer, address: user.email ?? "", isNamed: true)
         }
         let given = try text("correo").trimmed.lowercased()
-        let parts = given.split(separator: "@", omittingEmptySubsequences: false)
-        guard parts.count == 2, !parts[0].isEmpty, !parts[1].isEmpty, given.words.count == 1 else {
-            throw Refusal(125, "La dirección de correo no es válida.", "The email address is not valid.")
-        }
+        guard given.isMailAddress else { throw Refusal.noAddress }
         let user = try await rules.account(of: given)
         return Guest(user: user, address: given, isNamed: false)
     }

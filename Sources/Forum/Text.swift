@@ -14,6 +14,16 @@ extension String {
     /// Without blanks around it, and runs of blanks made one.
     var tidy: String { words.joined(separator: " ") }
 
+    /// Whether the server sends mail to it: letters are ASCII, and nothing in it needs quotes.
+    var isMailAddress: Bool {
+        let parts = split(separator: "@", omittingEmptySubsequences: false)
+        guard utf8.count <= 254, parts.count == 2, parts[0].utf8.count <= 64 else { return false }
+        return parts[0].wholeMatch(of: /[A-Za-z0-9!#$%&'*+\/=?^_`{|}~-]+(\.[A-Za-z0-9!#$%&'*+\/=?^_`{|}~-]+)*/) != nil
+            && parts[1].wholeMatch(
+                of: /[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*/)
+                != nil
+    }
+
     /// What lies between blanks.
     var words: [String] {
         unicodeScalars.split(whereSeparator: \.properties.isWhitespace).map(String.init)

@@ -18,7 +18,9 @@ import Testing
                 (["usuario": "ana"], 141), (["correo": "ANA@example.com"], 141), (["usuario": "nadie"], 101),
                 ([:], 142),
                 (["usuario": "eva", "correo": "eva@example.com"], 142), (["correo": "no es un correo"], 125),
-                (["correo": "a@b@c"], 125), (["usuario": "eva", "mensaje": 7], 142),
+                (["correo": "a@b@c"], 125), (["correo": "<a@example.com>"], 125), (["correo": "a,b@example.com"], 125),
+                (["correo": "a@example..com"], 125), (["correo": "ñ@example.com"], 125), (["correo": "a@-b.com"], 125),
+                (["usuario": "eva", "mensaje": 7], 142),
                 (["correo": "x@example.com", "tema": "inventado1"], 101),
             ] as [(Value, Int)] {
                 let answer = try await ana.call("invitar", parameters)
