@@ -27,7 +27,7 @@ extension Comentario {
 
 extension SaveRequest<Comentario> {
     fileprivate func write() async throws {
-        let tells = object.takeTells()
+        let tells = try object.takeTells()
         let now = Date()
         var author: Pointer<Usuario>?
         object.importado = isMaster ? true : nil
@@ -91,7 +91,7 @@ extension SaveRequest<Comentario> {
 
 extension SaveRequest<Comentario> {
     fileprivate func change() async throws {
-        _ = object.takeTells()
+        _ = try object.takeTells()
         let wasHidden = original?.oculto == true
         if !isMaster {
             guard isMember else { throw Refusal.noMember }

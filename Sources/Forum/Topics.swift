@@ -16,7 +16,7 @@ extension Hermes {
 
 extension SaveRequest<Tema> {
     fileprivate func open() async throws {
-        let tells = object.takeTells()
+        let tells = try object.takeTells()
         let now = Date()
         object.importado = isMaster ? true : nil
         if isMaster {
@@ -57,7 +57,7 @@ extension SaveRequest<Tema> {
     }
 
     fileprivate func change() async throws {
-        _ = object.takeTells()
+        _ = try object.takeTells()
         if !isMaster {
             let isAuthor = original?.autor != nil && original?.autor == user(as: Usuario.self)
             for field in object.changedFields {
@@ -106,10 +106,12 @@ extension Tema {
 
 extension Record {
     /// Takes `avisar` away, which is stored nowhere: whether members are told, true unless it says otherwise.
-    mutating func takeTells() -> Bool {
+    mutating func takeTells() throws -> Bool {
         guard isChanged("avisar") else { return true }
-        let tells = self["avisar"]?.bool ?? true
+        let given = self["avisar"] ?? .null
         revert("avisar")
+        guard !given.isNull else { return true }
+        guard let tells = given.bool else { throw Refusal.wrong(["avisar"]) }
         return tells
     }
 }

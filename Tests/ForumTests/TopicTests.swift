@@ -23,6 +23,8 @@ import Testing
                 #expect(answer.code == 142, "\(name): \(answer.body)")
             }
             let long = try await ana.client.post("classes/Temas", ["Tema": .string(String(repeating: "é", count: 200))])
+            let unclear = try await ana.client.post("classes/Temas", ["Tema": "Faros del sur", "avisar": "no"])
+            #expect(unclear.code == 142 && unclear["error"]?.string?.contains("avisar") == true, "\(unclear.body)")
             #expect(long.status == 201, "\(long.body)")
             let renamed = try await ana.client.put("classes/Temas/\(topic)", ["Tema": "ÁVILA y sus murallas"])
             #expect(renamed.status == 200, "\(renamed.body)")
