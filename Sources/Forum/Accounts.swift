@@ -67,6 +67,7 @@ extension DeleteRequest<Usuario> {
         try await rules.deleteAll(Query(Aviso.self).where(\.para == user))
         try await rules.deleteAll(Query(Invitacion.self).where(\.de == user || \.destino == user))
         try await rules.deleteAll(Query(Intento.self).where(\.usuario == user))
+        try await rules.deleteAll(Query(Borrado.self).where(\.usuario == user))
         for group in try await rules.find(
             Query(Conversacion.self).where(.contains(\.miembros, user) && \.esGrupo == true).select(\.miembros)
                 .limit(10_000))

@@ -142,6 +142,16 @@ struct Lectura: ParseObject {
     var hasta: Int?
 }
 
+/// A topic or a comment of the last day that is gone: it counts for its author's limits still. For the rules alone.
+struct Borrado: ParseObject {
+    static let className = "Borrados"
+    var usuario: Pointer<Usuario>?
+    /// The class of what is gone.
+    var clase: String?
+    /// Since when it was there.
+    var fecha: Date?
+}
+
 /// How often a member has looked for friends lately. For the rules alone.
 struct Intento: ParseObject {
     static let className = "Intentos"

@@ -67,7 +67,7 @@ extension SaveRequest<Comentario> {
             let today = Query(Comentario.self)
                 .where(
                     \.usuario == author && \.createdAt > now.addingTimeInterval(-86_400) && \.importado != true)
-            guard try await rules.count(today) < Limits.commentsOfNewMembers else {
+            guard try await rules.made(today, by: author) < Limits.commentsOfNewMembers else {
                 throw Refusal(
                     141, "El primer día se pueden escribir \(Limits.commentsOfNewMembers) comentarios.",
                     "On the first day \(Limits.commentsOfNewMembers) comments can be written.")
@@ -129,6 +129,7 @@ extension DeleteRequest<Comentario> {
         guard isMaster || isMember else { throw Refusal.noMember }
         let comment = try object.pointer
         if object.oculto != true { try await rules.uncount(object) }
+        try await rules.note(gone: [object], by: \.usuario)
         try await rules.deleteAll(Query(Denuncia.self).where(\.comentario == comment))
     }
 }

@@ -49,6 +49,7 @@ extension Hermes {
             $0.finds(limit: 50, order: [.descending(\.createdAt)], own: \.para)
         }
         define(Intento.self) { $0.unique("usuario", \.usuario) }
+        define(Borrado.self) { _ in }
     }
 
     private func defineTopics() {

@@ -1,3 +1,5 @@
+import Hermes
+
 /// How much is too much.
 enum Limits {
     static let topicsOfNewMembers = 3
@@ -19,4 +21,36 @@ enum Limits {
     static let preview = 100
     /// Seconds of a voice message.
     static let voice = 600.0
+
+    static var aDayAgo: Date { Date().addingTimeInterval(-86_400) }
+}
+
+extension Database {
+    /// How many a member has made within a day, with those that are gone.
+    ///
+    /// - Parameter standing: those that are there.
+    func made<Fields: ParseObject>(_ standing: Query<Fields>, by author: Pointer<Usuario>) async throws -> Int {
+        // In this order: what is deleted in between counts twice rather than not at all.
+        let count = try await count(standing)
+        return try await count
+            + self.count(
+                Query(Borrado.self).where(
+                    \.usuario == author && \.clase == Fields.className && \.fecha > Limits.aDayAgo))
+    }
+
+    /// Notes of objects that are about to be deleted what their authors' limits have to know.
+    func note<Fields: ParseObject>(
+        gone objects: [Record<Fields>], by author: WritableKeyPath<Fields, Pointer<Usuario>?>
+    ) async throws {
+        let day = Limits.aDayAgo
+        let notes = objects.compactMap { object -> Record<Borrado>? in
+            guard let made = object.createdAt, made > day, object["importado"]?.bool != true,
+                let user = object[dynamicMember: author]
+            else { return nil }
+            var note = Record(Borrado(usuario: user, clase: Fields.className, fecha: made))
+            note.acl = ACL()
+            return note
+        }
+        if !notes.isEmpty { try await createAll(notes) }
+    }
 }

@@ -19,6 +19,7 @@ extension Hermes {
         job("caducar", every: .day(at: "03:00", in: "Europe/Madrid")) { job in
             let past = Query(Invitacion.self).where(\.estado == "pendiente" && \.caduca < Date())
             let count = try await job.rules.updateAll(past) { $0.estado = "caducada" }
+            try await job.rules.deleteAll(Query(Borrado.self).where(\.fecha < Limits.aDayAgo))
             try await job.report("\(count)")
         }
     }

@@ -42,7 +42,7 @@ extension SaveRequest<Tema> {
         try await rules.hold([author])
         let today = Query(Tema.self).where(
             \.autor == author && \.createdAt > now.addingTimeInterval(-86_400) && \.importado != true)
-        let count = try await rules.count(today)
+        let count = try await rules.made(today, by: author)
         if isNewMember, count >= Limits.topicsOfNewMembers {
             throw Refusal(
                 141, "El primer día se pueden abrir \(Limits.topicsOfNewMembers) temas.",
@@ -136,6 +136,10 @@ extension DeleteRequest<Tema> {
                 }
             }
         }
+        try await rules.note(gone: [object], by: \.autor)
+        let lately = Query(Comentario.self).where(\.Tema == topic && \.createdAt > Limits.aDayAgo)
+        try await rules.note(
+            gone: try await rules.find(lately.select(\.usuario, \.importado).limit(10_000)), by: \.usuario)
         try await rules.deleteAll(
             Query(Denuncia.self).where(.matches(\.comentario, Query(Comentario.self).where(\.Tema == topic))))
         try await rules.deleteAll(Query(Comentario.self).where(\.Tema == topic))

@@ -1,3 +1,4 @@
+import Foundation
 import Hermes
 import Testing
 
@@ -22,9 +23,9 @@ import Testing
                 let answer = try await ana.client.post("classes/Temas", ["Tema": name])
                 #expect(answer.code == 142, "\(name): \(answer.body)")
             }
-            let long = try await ana.client.post("classes/Temas", ["Tema": .string(String(repeating: "é", count: 200))])
             let unclear = try await ana.client.post("classes/Temas", ["Tema": "Faros del sur", "avisar": "no"])
             #expect(unclear.code == 142 && unclear["error"]?.string?.contains("avisar") == true, "\(unclear.body)")
+            let long = try await ana.client.post("classes/Temas", ["Tema": .string(String(repeating: "é", count: 200))])
             #expect(long.status == 201, "\(long.body)")
             let renamed = try await ana.client.put("classes/Temas/\(topic)", ["Tema": "ÁVILA y sus murallas"])
             #expect(renamed.status == 200, "\(renamed.body)")
@@ -126,6 +127,35 @@ import Testing
                 #expect(topic.status == 201, "\(topic.body)")
             }
             #expect(try await ana.client.post("classes/Temas", ["Tema": "Uno de más"]).code == 141)
+        }
+    }
+
+    @Test func whatIsGoneCountsForItsDay() async throws {
+        try await withForum { village in
+            let ana = try await village.member("ana")
+            let mod = try await village.moderator()
+            let first = try await ana.open("Primer día 1")
+            for index in 1...9 { #expect(try await ana.comment(first.topic, "Número \(index)").status == 201) }
+            // Both ways: by its author, by a moderator, and comments with their topic.
+            #expect(try await ana.client.delete("classes/Temas/\(first.topic)").status == 200)
+            let spam = try await ana.client.post("classes/Temas", ["Tema": "Primer día 2", "avisar": false])
+            #expect(try await mod.client.delete("classes/Temas/\(spam.id)").status == 200)
+            let third = try await ana.client.post("classes/Temas", ["Tema": "Primer día 3", "avisar": false])
+            #expect(third.status == 201, "\(third.body)")
+            #expect(try await ana.client.post("classes/Temas", ["Tema": "Primer día 4"]).code == 141)
+            #expect(try await ana.comment(third.id, "Número 10").code == 141)
+            #expect(try await village.rows("Borrados").count == 12)
+            #expect(try await mod.client.get("classes/Borrados").code == 119)
+            // They last a day.
+            for gone in try await village.rows("Borrados") {
+                let old: Value = .date(Date().addingTimeInterval(-90_000))
+                let id = try #require(gone["objectId"]?.string)
+                #expect(try await village.master.put("classes/Borrados/\(id)", ["fecha": old]).status == 200)
+            }
+            #expect(try await ana.open("Primer día 4").topic.isEmpty == false)
+            #expect(try await village.master.post("jobs/caducar").status == 200)
+            try await settled(village)
+            #expect(try await village.rows("Borrados").isEmpty)
         }
     }
 
