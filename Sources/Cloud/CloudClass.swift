@@ -24,6 +24,8 @@ public struct CloudPage: Sendable {
     /// `/tema/:id`: a segment after a colon stands for any one.
     public let segments: [String]
     public let handler: CloudHandler
+    /// `/*`: for browsers that ask for what nobody has.
+    public var isForTheLost: Bool { segments == ["*"] }
 
     public init(_ method: String, _ path: String, handler: CloudHandler) {
         self.method = method
@@ -33,7 +35,7 @@ public struct CloudPage: Sendable {
 
     /// What the segments with a colon stand for; nil where it is another page's path.
     public func match(_ path: [String]) -> JSONObject? {
-        guard path.count == segments.count else { return nil }
+        guard path.count == segments.count, !isForTheLost else { return nil }
         var arguments = JSONObject()
         for (part, segment) in zip(path, segments) {
             if segment.hasPrefix(":") {

@@ -113,7 +113,8 @@ extension Hermes {
     ///
     /// - Parameters:
     ///   - method: `GET` (which serves HEAD too) or `POST`.
-    ///   - path: a segment after a colon stands for any one: ``PageRequest/arguments``.
+    ///   - path: a segment after a colon stands for any one: ``PageRequest/arguments``. `/*` is what a browser is shown,
+    ///     whatever the method, where neither a page nor the server has the path.
     ///   - timeLimit: how long it may take; nil: as the option `cloudTimeLimit` says, 10 s.
     ///   - body: answers the page. A ``ParseError`` that it throws is answered as plain text, with its status.
     public func page(

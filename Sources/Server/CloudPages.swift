@@ -18,6 +18,14 @@ extension API {
         return nil
     }
 
+    /// What a browser is shown where nobody has the path; nil for whoever asks for no page.
+    func lostPage(_ http: HTTPRequest, client: String) async -> Answer? {
+        guard http.header("Accept")?.contains("text/html") == true,
+            let page = cloud.code.pages.first(where: \.isForTheLost)
+        else { return nil }
+        return await answer(page, JSONObject(), http, client)
+    }
+
     private func answer(_ page: CloudPage, _ arguments: JSONObject, _ http: HTTPRequest, _ client: String) async
         -> Answer
     {

@@ -42,6 +42,8 @@ final class Entrance {
             answer = await api.answer(request, path: path, client: client, user: &user)
         } else if request.path == "/metrics", method == "GET" {
             answer = metrics(request)
+        } else if let page = await api.lostPage(request, client: client) {
+            answer = page
         } else {
             answer = Answer(
                 status: 404, json: ["error": .string("There is nothing here. The API is at \(options.mountPath).")])

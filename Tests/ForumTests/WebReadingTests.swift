@@ -249,6 +249,30 @@ import Testing
         }
     }
 
+    @Test func whatNobodyHasIsAPageToo() async throws {
+        try await withSite { site in
+            let html = [("Accept", "text/html,*/*;q=0.8")]
+            for (language, words) in [("es", "No hay esa página."), ("en", "There is no such page.")] {
+                let browser = site.visitor(language).browser
+                for path in ["/nada", "/salir", "/uno/dos/tres", "/*"] {
+                    let page = try await browser.get(path, headers: html)
+                    #expect(page.status == 404 && page.text.contains(words), "\(path): \(page.text)")
+                    #expect(page.text.contains("<html lang=\"\(language)\">"))
+                }
+                let api = try await browser.get("/parse/nada", headers: html)
+                #expect(!api.text.contains("<html"))
+                #expect(try await browser.get("/nada").text.contains("The API is at /parse"))
+            }
+            let bob = try await site.member("bob", "en")
+            // Whose session ended before the button was pressed comes back here.
+            let answered = try await site.visitor().browser.post("/invitaciones", ["accion": "aceptar"])
+            #expect(answered.header("Location") == "/entrar?a=%2Finvitaciones")
+            #expect(try await bob.get("/invitaciones", 303).header("Location") == "/amigos")
+            let left = try await site.visitor().browser.post("/salir", [:])
+            #expect(left.header("Location") == "/")
+        }
+    }
+
     @Test func wordsAreFoundInTopicsAndComments() async throws {
         try await withSite { site in
             let ana = try await site.member("ana")

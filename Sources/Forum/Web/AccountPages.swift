@@ -75,8 +75,10 @@ extension Visit {
     }
 
     fileprivate func logOut() async throws -> Page {
+        // The session has ended by itself: there is nothing that another site could end.
+        guard request.user != nil else { return withoutSession(.redirect(to: "/")) }
         try checkForm()
-        if request.user != nil { try await database.logOut() }
+        try await database.logOut()
         return withoutSession(.redirect(to: "/"))
     }
 

@@ -6,6 +6,8 @@ extension Hermes {
         view("POST", "/miembro/:nombre") { visit in try await visit.changeFriendship() }
         view("GET", "/amigos") { visit in try await visit.friends() }
         view("POST", "/amigos") { visit in try await visit.find() }
+        // Where somebody comes back to who had to log in first.
+        view("GET", "/invitaciones") { _ in .redirect(to: "/amigos") }
         view("POST", "/invitaciones") { visit in try await visit.answerInvitation() }
         view("GET", "/avisos") { visit in try await visit.noticeList() }
         view("POST", "/avisos") { visit in try await visit.readNotices() }

@@ -5,6 +5,7 @@ extension Hermes {
         view("GET", "/") { visit in try await visit.topics() }
         view("GET", "/buscar") { visit in try await visit.search() }
         view("GET", "/normas") { visit in try await visit.netiquette() }
+        view("GET", "/*") { visit in throw Fault(404, visit.say("No hay esa página.", "There is no such page.")) }
         page("GET", "/robots.txt") { _ in
             Page("User-agent: *\nDisallow: /buscar\nDisallow: /entrar\nDisallow: /registro\n", type: "text/plain")
         }
