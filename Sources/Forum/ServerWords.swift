@@ -14,7 +14,10 @@ struct ServerWords {
     /// - Returns: nil for what the forum's own rules have said, in the reader's language already.
     static func of(_ error: ParseError, in language: Language) -> String? {
         if let words = known(error.message, in: language) { return words }
-        guard language == .spanish, !ownCodes.contains(error.code ?? 0) else { return nil }
+        guard language == .spanish, !ownCodes.contains(error.code ?? 0),
+            // A function of the forum has said it already.
+            !known.contains(where: { error.message.hasPrefix($0.words.spanish.prefix { $0 != "#" }) })
+        else { return nil }
         return "No se ha podido hacer. Prueba otra vez; si sigue igual, dínoslo (error \(error.code ?? 0))."
     }
 

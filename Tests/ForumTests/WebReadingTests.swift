@@ -273,6 +273,31 @@ import Testing
         }
     }
 
+    @Test func fieldsAreNamedInTheReadersLanguage() async throws {
+        try await withSite { site in
+            let bob = try await site.member("bob", "en")
+            let topic = try await bob.open("Night trains")
+            for (form, action, words) in [
+                (["comentario": " "], topic, "Missing or not valid: comment."),
+                (["tema": "Day trains", "comentario": " "], "/nuevo", "Missing or not valid: comment."),
+                (["tema": "x", "comentario": "x"], "/nuevo", "name (topic) must have between 6 and 200"),
+                (["accion": "buscar", "dato": "x"], "/amigos", "Missing or not valid: mobile number."),
+                (["accion": "conversar"], "/charlas", "Missing or not valid: user name."),
+            ] {
+                let page = try await bob.send(form, to: action, from: action == "/charlas" ? "/amigos" : nil, 400)
+                #expect(page.text.contains(words), "\(action): \(page.text)")
+            }
+            // Cursors of no list.
+            for path in ["/?desde=x", "/charlas?desde=x", "/avisos?desde=x"] {
+                let page = try await bob.get(path, 404)
+                #expect(page.text.contains("There is no such page any more."), "\(path): \(page.text)")
+            }
+            let ana = try await site.member("ana")
+            let page = try await ana.send(["tema": "Trenes\u{0} de día", "comentario": "x"], to: "/nuevo", 400)
+            #expect(page.text.contains("El texto tiene un signo que no se puede guardar."), "\(page.text)")
+        }
+    }
+
     @Test func wordsAreFoundInTopicsAndComments() async throws {
         try await withSite { site in
             let ana = try await site.member("ana")

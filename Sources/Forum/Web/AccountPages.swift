@@ -134,12 +134,8 @@ extension Visit {
             for name in ["usuario", "correo", "nombre", "apellidos", "movil", "ciudad"] {
                 parameters[name] = .string(field(name))
             }
-            do {
-                let result = try await database.asNobody.call("registrar", parameters)
-                return marked(.redirect(to: goesOn), session: result?["sessionToken"]?.string ?? "")
-            } catch let error as ParseError where error.code == 142 {
-                throw Fault(400, ServerWords.of(error, in: language) ?? labelled(error.message))
-            }
+            let result = try await database.asNobody.call("registrar", parameters)
+            return marked(.redirect(to: goesOn), session: result?["sessionToken"]?.string ?? "")
         } otherwise: { fault in
             signUpForm(fault)
         }
@@ -150,7 +146,9 @@ extension Visit {
         let labels = [
             ("usuario", "usuario", "user name"), ("contraseña", "contraseña", "password"),
             ("correo", "correo", "email"), ("nombre", "nombre", "first name"), ("apellidos", "apellidos", "last name"),
-            ("movil", "móvil", "mobile number"), ("ciudad", "ciudad", "city"),
+            ("movil", "móvil", "mobile number"), ("ciudad", "ciudad", "city"), ("idioma", "idioma", "language"),
+            ("tema", "tema", "topic"), ("comentario", "comentario", "comment"), ("cuerpo", "mensaje", "message"),
+            ("miembros", "amigos", "friends"), ("invitacion", "invitación", "invitation"),
         ]
         return labels.reduce(message) { text, label in
             let shown = language.choose(label.1, label.2)

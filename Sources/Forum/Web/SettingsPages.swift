@@ -62,9 +62,7 @@ extension Visit {
             persona.idioma = field("idioma")
             persona.avisos = !field("avisos").isEmpty
             persona.localizable = !field("localizable").isEmpty
-            do { try await database.save(persona) } catch let error as ParseError where error.code == 142 {
-                throw Fault(400, labelled(error.message))
-            }
+            try await database.save(persona)
             return .redirect(to: Visit.path("/ajustes", done: "guardado"))
         } otherwise: { fault in
             try await settings(fault)

@@ -28,11 +28,7 @@ extension Visit {
         let cursor = query("desde")
         var leaf = Leaf(cursor == nil ? Visit.siteName : say("Más temas", "More topics"))
         leaf.place = "/"
-        let found: Database.Found<Tema>
-        do { found = try await database.page(Query(Tema.self).listed.limit(50), from: cursor) } catch let error
-            as ParseError
-            where error.code == 102
-        { throw Fault(404, say("Esa página ya no existe.", "There is no such page any more.")) }
+        let found = try await database.page(Query(Tema.self).listed.limit(50), from: cursor)
         leaf.canonical = cursor.map { "/?desde=\($0.inURL)" } ?? "/"
         turn(&leaf, at: "/", next: found.cursor)
         leaf.description = say(

@@ -145,12 +145,16 @@ struct Fault: Error {
     }
 
     init(_ error: ParseError, _ visit: Visit) {
+        let said = ServerWords.of(error, in: visit.language) ?? error.message
         switch error.code {
-        case 101: status = 404
-        case 119, 209: status = 403
-        default: status = 400
+        case 101: (status, message) = (404, said)
+        // Nothing but cursors is asked wrong by a page.
+        case 102:
+            (status, message) = (404, visit.say("Esa página ya no existe.", "There is no such page any more."))
+        case 119, 209: (status, message) = (403, said)
+        case 142: (status, message) = (400, visit.labelled(said))
+        default: (status, message) = (400, said)
         }
-        message = ServerWords.of(error, in: visit.language) ?? error.message
     }
 }
 
