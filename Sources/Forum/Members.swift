@@ -50,7 +50,7 @@ extension FunctionRequest {
 extension Database {
     /// The members of these names, in any case, in the order of the names.
     ///
-    /// - Throws: 101 for a name that is nobody's.
+    /// - Throws: 101 for a name that is nobody's, or an anonymous user's, who has no address.
     func members(_ names: [String]) async throws -> [Record<Usuario>] {
         let keys = Set(names.map { $0.lowercased() })
         let found = try await find(
@@ -60,7 +60,7 @@ extension Database {
             guard
                 let user = found.first(where: {
                     $0.username == name || $0.username?.lowercased() == name.lowercased()
-                })
+                }), !(user.email ?? "").isEmpty
             else { throw Refusal.unknownMember(name) }
             return user
         }

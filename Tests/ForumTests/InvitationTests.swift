@@ -34,6 +34,18 @@ import Testing
         }
     }
 
+    @Test func anAnonymousUserIsNobodyByName() async throws {
+        try await withForum { village in
+            let ana = try await village.member("ana")
+            let anonymous = try await village.anonymous()
+            let name = try await anonymous.get("users/me")["username"] ?? .null
+            #expect(name.string?.isEmpty == false)
+            for function in ["invitar", "conversar", "dejarAmistad"] {
+                #expect(try await ana.call(function, ["usuario": name]).code == 101, "\(function)")
+            }
+        }
+    }
+
     /// Nothing that a sender can read says whose an address is.
     @Test func anAddressTellsNothing() async throws {
         try await withForum { village in

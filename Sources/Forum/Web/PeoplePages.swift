@@ -40,10 +40,8 @@ extension Visit {
     fileprivate func person(_ fault: Fault? = nil) async throws -> Page {
         let me = try requireMember()
         let name = argument("nombre")
-        guard
-            let user = try await database.first(Query(Usuario.self).where(\.username == name).select(\.username)),
-            let username = user.username
-        else { throw Refusal.unknownMember(name) }
+        let user = try await request.rules.member(name)
+        let username = user.username ?? ""
         let pointer = try user.pointer
         let details = try await database.first(Query(Persona.self).where(\.usuario == pointer))
         var leaf = Leaf(username, isPrivate: true)
