@@ -41,6 +41,8 @@ public struct CloudCode: Sendable {
     /// Run at each start of a node, before it listens, with the master's rights.
     public var starts: [CloudHandler] = []
     public var pages: [CloudPage] = []
+    /// What a browser is shown where a page fails: told the status, the sentence, and the languages that were asked for.
+    public var failedPage: (@Sendable (Int, String, String?) -> CloudAnswer)?
     /// The cookie in which browsers keep the session that pages are asked with.
     public var sessionCookie: String?
     /// Says which language somebody reads: told `user`, answers a text or nothing.

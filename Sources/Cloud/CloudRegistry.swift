@@ -41,6 +41,7 @@ extension CloudCode {
             merged.starts += part.starts
             merged.pages += part.pages
             merged.rateLimits += part.rateLimits
+            merged.failedPage = merged.failedPage ?? part.failedPage
             merged.sessionCookie = merged.sessionCookie ?? part.sessionCookie
             merged.language = merged.language ?? part.language
             merged.notesPresence = merged.notesPresence || part.notesPresence

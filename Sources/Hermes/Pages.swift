@@ -75,6 +75,18 @@ public struct Page: Sendable {
     }
 }
 
+/// A page that could not be made: it took too long, or the database cannot be reached.
+public struct PageFailure: Sendable {
+    /// HTTP's.
+    public let status: Int
+    /// What clients of the API would be told, in English.
+    public let message: String
+    let languages: String?
+
+    /// The first of these languages that the browser asks for, as of a ``Request``.
+    public func language(among known: [String]) -> String? { AskedLanguages.first(languages, among: known) }
+}
+
 extension String {
     /// As text within HTML, and within quotes in a tag.
     public var escapedForHTML: String { htmlEscaped }
@@ -107,6 +119,19 @@ extension Hermes {
             return page
         }
         return path
+    }
+
+    /// What a browser is shown where a page fails, in place of the sentence as plain text. It can ask nobody for anything.
+    public func failedPage(_ body: @escaping @Sendable (PageFailure) -> Page) {
+        register {
+            $0.failedPage = { status, message, languages in
+                let page = body(PageFailure(status: status, message: message, languages: languages))
+                var answer = CloudAnswer(.string(page.body))
+                answer.status = page.status
+                answer.headers = page.headers
+                return answer
+            }
+        }
     }
 
     /// A page for browsers: `/tema/:id`, outside of the API's path. The first page whose path fits is answered.

@@ -48,19 +48,7 @@ extension Hermes {
 extension Request {
     /// The first of these languages that the client asks for (`Accept-Language`, best first): two letters each. nil where
     /// it asks for none of them.
-    public func language(among known: [String]) -> String? {
-        var asked: [(language: String, quality: Double)] = []
-        for part in (details.call.languages ?? "").split(separator: ",") {
-            let pieces = part.split(separator: ";").map { $0.filter { $0 != " " } }
-            guard let tag = pieces.first else { continue }
-            let quality = pieces.dropFirst().first { $0.hasPrefix("q=") }.flatMap { Double($0.dropFirst(2)) } ?? 1
-            let language = tag.prefix { $0 != "-" }.lowercased()
-            if quality > 0, known.contains(language) { asked.append((language, quality)) }
-        }
-        return asked.enumerated().min { one, other in
-            (-one.element.quality, one.offset) < (-other.element.quality, other.offset)
-        }?.element.language
-    }
+    public func language(among known: [String]) -> String? { AskedLanguages.first(details.call.languages, among: known) }
 
     /// Under which clients reach the API: `https://example.com/parse`.
     public var serverURL: String { details.call.publicURL }
@@ -75,5 +63,22 @@ extension Request {
             return url
         }
         return String(url[..<slash])
+    }
+}
+
+enum AskedLanguages {
+    /// - Parameter header: `es-ES,es;q=0.9,en;q=0.5`.
+    static func first(_ header: String?, among known: [String]) -> String? {
+        var asked: [(language: String, quality: Double)] = []
+        for part in (header ?? "").split(separator: ",") {
+            let pieces = part.split(separator: ";").map { $0.filter { $0 != " " } }
+            guard let tag = pieces.first else { continue }
+            let quality = pieces.dropFirst().first { $0.hasPrefix("q=") }.flatMap { Double($0.dropFirst(2)) } ?? 1
+            let language = tag.prefix { $0 != "-" }.lowercased()
+            if quality > 0, known.contains(language) { asked.append((language, quality)) }
+        }
+        return asked.enumerated().min { one, other in
+            (-one.element.quality, one.offset) < (-other.element.quality, other.offset)
+        }?.element.language
     }
 }

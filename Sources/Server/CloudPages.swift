@@ -46,14 +46,17 @@ extension API {
             payload["form"] = .object(try form(http))
             payload["cookies"] = .object(object(cookies))
             let made = try await cloud.call(page.handler, payload, in: operation)
-            answer = Answer(
-                status: made.status ?? 200, headers: made.headers.map { ($0.name, $0.value) },
-                body: Array((made.body?.string ?? "").utf8))
+            answer = self.answer(made)
         } catch {
             let (failure, _) = errors.answer(error)
             let (said, _) = errors.parseError(error)
-            answer = Answer(status: failure.status, body: Array("\(said.message)\n".utf8))
-            answer.headers = failure.headers + [("Content-Type", "text/plain; charset=utf-8")]
+            if let made = cloud.code.failedPage?(failure.status, said.message, http.header("Accept-Language")) {
+                answer = self.answer(made)
+            } else {
+                answer = Answer(status: failure.status, body: Array("\(said.message)\n".utf8))
+                answer.headers = [("Content-Type", "text/plain; charset=utf-8")]
+            }
+            answer.headers += failure.headers
         }
         for (name, value) in [
             ("X-Content-Type-Options", "nosniff"), ("X-Frame-Options", "DENY"), ("Referrer-Policy", "same-origin"),
@@ -62,6 +65,12 @@ extension API {
             answer.headers.append((name, value))
         }
         return answer
+    }
+
+    private func answer(_ made: CloudAnswer) -> Answer {
+        Answer(
+            status: made.status ?? 200, headers: made.headers.map { ($0.name, $0.value) },
+            body: Array((made.body?.string ?? "").utf8))
     }
 
     /// Whose session the cookie holds. One that has ended counts as none: its browser cannot know.

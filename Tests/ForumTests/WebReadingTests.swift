@@ -273,6 +273,18 @@ import Testing
         }
     }
 
+    @Test func aPageThatFailsSaysSoInTheBrowsersLanguage() async throws {
+        // Nothing is done as quickly.
+        try await withSite(["cloudTimeLimit": 0.000_001]) { site in
+            for (language, words) in [("es", "Ha tardado demasiado."), ("en", "It took too long.")] {
+                let page = try await site.visitor(language).browser.get("/")
+                #expect(page.status >= 400 && page.text.contains(words), "\(page.text)")
+                #expect(page.text.contains("<html lang=\"\(language)\">"))
+                #expect(page.header("Content-Security-Policy") != nil && page.header("X-Frame-Options") == "DENY")
+            }
+        }
+    }
+
     @Test func fieldsAreNamedInTheReadersLanguage() async throws {
         try await withSite { site in
             let bob = try await site.member("bob", "en")

@@ -182,6 +182,29 @@ extension Hermes {
     }
 }
 
+extension Hermes {
+    /// For the moment at which not even the reader's language can be looked up.
+    func failedPages() {
+        failedPage { failure in
+            let language = failure.language(among: ["es", "en"]).flatMap(Language.init) ?? .english
+            let words = ServerWords.of(ParseError(nil, failure.message), in: language) ?? failure.message
+            let title = language.choose("Eso no puede ser", "That cannot be done")
+            let html: HTML = """
+                <!doctype html>
+                <html lang="\(language.rawValue)"><head><meta charset="utf-8"><title>\(title) · \(Visit.siteName)</title>\
+                <meta name="viewport" content="width=device-width, initial-scale=1"><meta name="robots" content="noindex">\
+                <link rel="stylesheet" href="\(WebFiles.paths.stylePath)"></head>
+                <body><main id="contenido"><h1>\(title)</h1><p>\(words)</p>\
+                <p><a class="button" href="/">\(language.choose("Ver los temas", "See the topics"))</a></p></main></body></html>
+
+                """
+            var page = Page.html(html.source, ownFiles: true, status: failure.status)
+            page.headers.append(("Content-Language", language.rawValue))
+            return page
+        }
+    }
+}
+
 extension Visit {
     func fault(_ fault: Fault) -> Page {
         let title =

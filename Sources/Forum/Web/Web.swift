@@ -5,6 +5,7 @@ extension Hermes {
     func web() {
         sessionCookie(Visit.sessionCookie)
         _ = WebFiles(self)
+        failedPages()
         topicViews()
         topicView()
         accountViews()
