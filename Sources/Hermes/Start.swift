@@ -48,7 +48,9 @@ extension Hermes {
 extension Request {
     /// The first of these languages that the client asks for (`Accept-Language`, best first): two letters each. nil where
     /// it asks for none of them.
-    public func language(among known: [String]) -> String? { AskedLanguages.first(details.call.languages, among: known) }
+    public func language(among known: [String]) -> String? {
+        AskedLanguages.first(details.call.languages, among: known)
+    }
 
     /// Under which clients reach the API: `https://example.com/parse`.
     public var serverURL: String { details.call.publicURL }
