@@ -90,6 +90,8 @@ extension SaveRequest<Tema> {
         let key = name.folded
         object.Tema = name
         object.clave = key
+        // Who comes at the same moment waits, and is told which topic has it.
+        if !isMaster { try await rules.lock(name: "tema \(key)") }
         if let other = try await rules.topic(named: key), other != objectId { throw Tema.taken(other) }
     }
 }

@@ -130,6 +130,14 @@ extension Database {
             className: pointer.className, known: try await send("LOCK", [], body).object ?? JSONObject())
     }
 
+    /// Holds a name of one's own until the transaction ends: whoever else wants to hold the same one waits. For what is to be
+    /// made once and is not there yet.
+    ///
+    /// - Throws: 141 outside of a transaction, 119 without the master's rights.
+    public func lock(name: String) async throws {
+        try await send("LOCKNAME", [], JSONObject([("name", .string(name))]))
+    }
+
     // MARK: pages
 
     /// One page of what a query finds, and where the next begins.

@@ -9,7 +9,7 @@ extension API {
     /// nil: it is a request like a client's.
     func serveCloud(_ request: CloudRequest, in operation: Operation) async throws -> CloudResponse? {
         switch request.method {
-        case "LOCK", "CREATEALL", "CREATEFOREACH", "UPDATEALL", "DELETEALL", "MAIL", "PRESENT": break
+        case "LOCK", "LOCKNAME", "CREATEALL", "CREATEFOREACH", "UPDATEALL", "DELETEALL", "MAIL", "PRESENT": break
         default: return nil
         }
         guard operation.viewer.key == .master else {
@@ -25,6 +25,8 @@ extension API {
         switch request.method {
         case "LOCK":
             answer = try await store.lock(className, objectId: body["objectId"]?.string ?? "", in: operation)
+        case "LOCKNAME":
+            try await store.lock(name: body["name"]?.string ?? "", in: operation)
         case "CREATEALL":
             answer["count"] = number(
                 try await store.createAll(

@@ -149,6 +149,16 @@ extension Store {
         }
     }
 
+    private static let name: Statement = "SELECT pg_advisory_xact_lock(hashtextextended($1::text, 7522544566771344237))"
+
+    /// Locks a name that says nothing to the database: others who lock the same one wait until the end of the transaction.
+    public func lock(name: String, in operation: Operation) async throws {
+        guard operation.isInTransaction else {
+            throw ParseError(141, "A name can be locked in a transaction only.")
+        }
+        _ = try await operation.write(Store.name, [.text(name)])
+    }
+
     func table(_ className: String, _ operation: Operation) async throws -> ClassSchema {
         try Names.checkClass(className)
         guard operation.viewer.key == .master else {

@@ -48,6 +48,11 @@ import Testing
                 }
                 #expect(answers.count { $0.code == nil } == 1)
                 #expect(answers.count { $0.code == 137 } == 7, "\(answers.map(\.body))")
+                let made = try #require(answers.first { $0.code == nil })
+                let id = made["result"]?["tema"]?.string ?? made.id
+                for answer in answers where answer.code == 137 {
+                    #expect(answer["error"]?.string?.hasSuffix(": \(id)") == true, "\(answer.body)")
+                }
             }
             #expect(try await village.rows("Temas").count == 5)
         }

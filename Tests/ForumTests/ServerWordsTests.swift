@@ -20,7 +20,8 @@ import Testing
         "The id_token is not valid", "authData", "You provided username or email", "Nothing to challenge.",
         "challengeData",
         // Who writes rules.
-        "There is no role", "This takes the master's rights", "An object can be locked", "Objects of X",
+        "There is no role", "This takes the master's rights", "An object can be locked",
+        "A name can be locked", "Objects of X",
         "Hooks call one another", "El tema es demasiado corto.",
         // Who runs the server, with the master key.
         "X is kept by the server itself", "The route /", "master key is required", "Cannot run an aggregation",
