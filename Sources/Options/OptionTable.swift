@@ -186,7 +186,8 @@ public enum OptionTable {
     static let database: [Option] = [
         Option(
             "databaseURI", \.databaseURI,
-            "PostgreSQL's address, as `DATABASE_URL` too; none: a private cluster in the data folder",
+            "PostgreSQL's address, as `DATABASE_URL` too; a pooler in between must work by session; none: a private "
+                + "cluster in the data folder",
             alias: "databaseURL"),
         Option(
             "database.sharedConnections", \.database.sharedConnections,

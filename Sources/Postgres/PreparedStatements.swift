@@ -7,6 +7,9 @@ struct PreparedStatements {
         init(name: String) { self.name = name }
     }
     private let limit: Int
+    /// No other connection has it: where a pooler mixes sessions up, a name must lead to nothing rather than to another
+    /// connection's statement.
+    private let prefix = "h" + String(UInt64.random(in: 0...UInt64.max), radix: 36) + "_"
     private var entries: [Statement: Entry] = [:]
     private var uses: UInt64 = 0
     private var names = 0
@@ -32,7 +35,7 @@ struct PreparedStatements {
             drop(oldest.key)
         }
         names += 1
-        let entry = Entry(name: "s\(names)")
+        let entry = Entry(name: "\(prefix)\(names)")
         entry.lastUse = uses
         entries[statement] = entry
         return .new(name: entry.name)

@@ -44,6 +44,7 @@ extension Doctor {
         var version = ""
         var encoding = ""
         var isReadOnly = false
+        var keepsSessions = true
         /// How many connections are left.
         var available = 0
         /// Milliseconds that its clock is ahead of ours.
@@ -80,6 +81,7 @@ extension Doctor {
 
     private static func ask(_ database: Database) async throws -> Answer {
         try await database.ping()
+        let keepsSessions = try await database.keepsSessions()
         let before = now()
         let rows = try await database.read(
             """
@@ -91,6 +93,7 @@ extension Doctor {
         let after = now()
         return Answer(
             version: rows.string(0, 1), encoding: rows.string(0, 2), isReadOnly: rows.bool(0, 3),
+            keepsSessions: keepsSessions,
             available: try await database.availableConnections(ignoringOwn: true),
             skew: Int(rows.int(0, 0) - (before + after) / 2),
             migrations: try await Migrator().state(database))
@@ -105,6 +108,10 @@ extension Doctor {
             bad("database", "\(version), encoding \(answer.encoding)", "make a database with ENCODING 'UTF8'")
         } else if answer.isReadOnly {
             bad("database", "\(version) takes no writes", "name the primary, not a replica, in --database-url")
+        } else if !answer.keepsSessions {
+            bad(
+                "database", "a pooler in between gives each transaction another session",
+                "have it work by session (PgBouncer: pool_mode = session), or name PostgreSQL's port in --database-url")
         } else {
             good("database", "\(version) answers")
         }
