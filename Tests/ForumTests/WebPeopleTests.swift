@@ -73,6 +73,27 @@ import Testing
         }
     }
 
+    @Test func aNoticeOfADeletedTopicSaysSo() async throws {
+        try await withSite { site in
+            let ana = try await site.member("ana")
+            let users = try await site.client.asMaster.get("users")
+            let pointer = Value.pointer(AnyPointer("_User", users["results"]?[0]?["objectId"]?.string ?? ""))
+            for kind in ["tema", "comentario"] {
+                let notice = try await site.client.asMaster.post(
+                    "classes/Avisos",
+                    [
+                        "para": pointer, "de": pointer, "tipo": .string(kind), "objeto": "borrado123", "leido": false,
+                        "tema": .pointer(AnyPointer("Temas", "borrado123")),
+                        "ACL": [users["results"]?[0]?["objectId"]?.string ?? "": ["read": true, "write": true]],
+                    ])
+                #expect(notice.status == 201, "\(notice.body)")
+            }
+            let page = try await ana.get("/avisos")
+            #expect(page.count("un tema que ya se ha borrado") == 2, "\(page.text)")
+            #expect(!page.text.contains("«»") && !page.text.contains("borrado123"))
+        }
+    }
+
     @Test func groupsAreMadeJoinedAndLeft() async throws {
         try await withSite { site in
             let ana = try await site.member("ana")

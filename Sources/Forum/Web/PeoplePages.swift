@@ -245,8 +245,15 @@ extension Visit {
     private func row(_ notice: Record<Aviso>) -> HTML {
         let name = notice.de?.object?.username ?? say("Alguien", "Somebody")
         let topic = notice.tema?.object?.Tema ?? ""
-        let (path, words): (String, String) =
+        let (path, words): (String?, String) =
             switch notice.tipo {
+            case "tema" where topic.isEmpty, "comentario" where topic.isEmpty:
+                (
+                    nil,
+                    say(
+                        "\(name) ha escrito en un tema que ya se ha borrado",
+                        "\(name) has written in a topic that was deleted since")
+                )
             case "tema":
                 (
                     "/tema/\(notice.objeto ?? "")",
@@ -261,8 +268,8 @@ extension Visit {
             default: (self.path(person: name), say("\(name) y tú ya sois amigos", "You and \(name) are friends now"))
             }
         let new: HTML = notice.leido == true ? "" : "<b class=\"mark new\">\(say("nuevo", "new"))</b> "
-        return
-            "<li>\(new)<a href=\"\(path)\">\(HTML.name(words))</a> <span class=\"meta\">· \(ago(notice.createdAt))</span></li>"
+        let told = path.map { "<a href=\"\($0)\">\(HTML.name(words))</a>" as HTML } ?? HTML.name(words)
+        return "<li>\(new)\(told) <span class=\"meta\">· \(ago(notice.createdAt))</span></li>"
     }
 
     fileprivate func readNotices() async throws -> Page {
