@@ -43,7 +43,8 @@ import Testing
                     let name = index % 3 == 0 ? "Ávila \(round)" : "AVILA  \(round)"
                     return index < 4
                         ? try await who.call(
-                            "abrirTema", ["tema": .string(name), "comentario": .string("\(index)"), "avisar": false])
+                            "abrirTema",
+                            ["tema": .string(name), "comentario": .string("\(round), \(index)"), "avisar": false])
                         : try await who.client.post("classes/Temas", ["Tema": .string(name), "avisar": false])
                 }
                 #expect(answers.count { $0.code == nil } == 1)
