@@ -146,7 +146,9 @@ extension Hermes {
             guard !others.isEmpty else { throw Refusal.wrong(["miembros"]) }
             let new = Record(Conversacion(esGrupo: true, creador: member, nombre: name, foto: picture?.file))
             let group = try await request.transaction { t in
-                try await t.asMaster.pastHooks.begin(new, with: [member] + others)
+                let rules = t.asMaster.pastHooks
+                try await rules.hold(member, andFriends: others)
+                return try await rules.begin(new, with: [member] + others)
             }
             return ["conversacion": .string(group.objectId)] as Value
         }
@@ -158,6 +160,8 @@ extension Hermes {
             let others = try await request.friends("miembros", of: member)
             return try await request.transaction { t in
                 let rules = t.asMaster.pastHooks
+                // Before the group, as whoever closes an account holds himself before he leaves it.
+                try await rules.hold(member, andFriends: others)
                 let group = try await rules.group(id, of: member)
                 let before = group.miembros ?? []
                 let new = others.filter { !before.contains($0) }

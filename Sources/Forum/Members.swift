@@ -68,8 +68,17 @@ extension Database {
 
     func member(_ name: String) async throws -> Record<Usuario> { try await members([name])[0] }
 
-    /// Holds members, in one order for all rules, until the transaction ends.
+    /// Holds members until the transaction ends.
+    ///
+    /// - Throws: 101 where one of them is gone.
     func hold(_ users: [Pointer<Usuario>]) async throws {
-        for user in Set(users).sorted(by: { $0.objectId < $1.objectId }) { _ = try await lock(user) }
+        let all = Set(users)
+        guard try await lock(all) == all.count else { throw Refusal.notFound }
+    }
+
+    /// Holds a member and those who were his friends a moment ago: an account that is closed meanwhile is in no group.
+    func hold(_ member: Pointer<Usuario>, andFriends others: [Pointer<Usuario>]) async throws {
+        try await hold([member] + others)
+        guard try await friends(of: member, among: others).count == others.count else { throw Refusal.noLongerFriends }
     }
 }

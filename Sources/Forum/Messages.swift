@@ -57,7 +57,7 @@ extension SaveRequest<Mensaje> {
         if !isMaster, chat.esGrupo != true, let author {
             let other = members.filter { $0 != author }
             guard try await rules.friends(of: author, among: other).count == other.count else {
-                throw Refusal(119, "Ya no sois amigos.", "You are no longer friends.")
+                throw Refusal.noLongerFriends
             }
         }
         let number = (chat.numero ?? 0) + 1

@@ -130,6 +130,16 @@ extension Database {
             className: pointer.className, known: try await send("LOCK", [], body).object ?? JSONObject())
     }
 
+    /// Holds objects until the transaction ends, by one statement and in one order for all transactions: whoever else wants to
+    /// change one of them waits.
+    ///
+    /// - Returns: how many of them there are.
+    /// - Throws: 141 outside of a transaction, 119 without the master's rights.
+    public func lock<Fields: ParseObject>(_ pointers: Set<Pointer<Fields>>) async throws -> Int {
+        try await many(
+            "LOCKALL", Fields.className, [("objectIds", .array(pointers.map { .string($0.objectId) }))])
+    }
+
     /// Holds a name of one's own until the transaction ends: whoever else wants to hold the same one waits. For what is to be
     /// made once and is not there yet.
     ///

@@ -9,7 +9,8 @@ extension API {
     /// nil: it is a request like a client's.
     func serveCloud(_ request: CloudRequest, in operation: Operation) async throws -> CloudResponse? {
         switch request.method {
-        case "LOCK", "LOCKNAME", "CREATEALL", "CREATEFOREACH", "UPDATEALL", "DELETEALL", "MAIL", "PRESENT": break
+        case "LOCK", "LOCKALL", "LOCKNAME", "CREATEALL", "CREATEFOREACH", "UPDATEALL", "DELETEALL", "MAIL", "PRESENT":
+            break
         default: return nil
         }
         guard operation.viewer.key == .master else {
@@ -25,6 +26,10 @@ extension API {
         switch request.method {
         case "LOCK":
             answer = try await store.lock(className, objectId: body["objectId"]?.string ?? "", in: operation)
+        case "LOCKALL":
+            answer["count"] = number(
+                try await store.lockAll(className, (body["objectIds"]?.array ?? []).compactMap(\.string), in: operation)
+            )
         case "LOCKNAME":
             try await store.lock(name: body["name"]?.string ?? "", in: operation)
         case "CREATEALL":

@@ -149,6 +149,26 @@ extension Store {
         }
     }
 
+    /// Locks objects of a class against changes until the end of the transaction, in one order for all transactions.
+    ///
+    /// - Returns: how many of them there are.
+    public func lockAll(_ className: String, _ ids: [String], in operation: Operation) async throws -> Int {
+        guard operation.isInTransaction else {
+            throw ParseError(141, "An object can be locked in a transaction only.")
+        }
+        let access = access(.master)
+        guard let table = try await operation.schema(having: className)[className] else { return 0 }
+        let target = access.table(table, "t")
+        let id = target.column("objectId")
+        let sql: SQL =
+            """
+            SELECT count(*)::int8 FROM (\
+            SELECT FROM \(target.source) WHERE \(id) = ANY (\(SQL.texts(ids))) ORDER BY \(id) FOR UPDATE) AS held
+            """
+        let (statement, parameters) = sql.rendered()
+        return Int(try await operation.write(statement, parameters).int(0, 0))
+    }
+
     private static let name: Statement = "SELECT pg_advisory_xact_lock(hashtextextended($1::text, 7522544566771344237))"
 
     /// Locks a name that says nothing to the database: others who lock the same one wait until the end of the transaction.

@@ -59,6 +59,33 @@ import Testing
         }
     }
 
+    @Test func aClosedAccountIsInNoGroup() async throws {
+        try await withForum(["workers": 2]) { village in
+            let ana = try await village.oldMember("ana")
+            let bea = try await village.oldMember("bea")
+            try await village.befriend(ana, bea)
+            for round in 0..<8 {
+                let leo = try await village.member("leo\(round)")
+                try await village.befriend(ana, leo)
+                let old = try await ana.call("crearGrupo", ["nombre": "Antes", "miembros": ["bea"]])
+                let group = old["result"]?["conversacion"] ?? .null
+                let names: Value = ["bea", .string(leo.name)]
+                let answers = try await atOnce(5) { index in
+                    switch index {
+                    case 0: try await leo.client.delete("users/\(leo.id)")
+                    case 1, 2: try await ana.call("crearGrupo", ["nombre": "Ahora", "miembros": names])
+                    default: try await ana.call("añadir", ["conversacion": group, "miembros": names])
+                    }
+                }
+                #expect(answers[0...].count { $0.status >= 500 } == 0, "\(answers.map(\.body))")
+                let gone = #"{"__type":"Pointer","className":"_User","objectId":"\#(leo.id)"}"#
+                #expect(try await village.master.get("users/\(leo.id)").code == 101)
+                #expect(try await village.rows("Conversaciones", #"{"miembros":\#(gone)}"#).isEmpty)
+                #expect(try await village.rows("Lecturas", #"{"usuario":\#(gone)}"#).isEmpty)
+            }
+        }
+    }
+
     @Test func twoWhoInviteEachOtherAreFriendsOnce() async throws {
         try await withForum(["workers": 2]) { village in
             for round in 0..<4 {
