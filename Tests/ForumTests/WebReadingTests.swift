@@ -310,6 +310,19 @@ import Testing
         }
     }
 
+    /// Each of them was looked for to the end of the text once.
+    @Test func addressesInALongTextAreFoundAtOnce() async throws {
+        try await withSite { site in
+            let ana = try await site.member("ana")
+            let words = [String(repeating: "http", count: 20_000), String(repeating: "http://. ", count: 20_000)]
+            for (number, text) in words.enumerated() {
+                let path = try await ana.open("Tema número \(number)", "\(text) https://example.com/a.")
+                let topic = try await ana.get(path)
+                #expect(topic.count("<a href=\"https://example.com/a\"") == 1 && topic.count("rel=\"nofollow") == 1)
+            }
+        }
+    }
+
     @Test func wordsAreFoundInTopicsAndComments() async throws {
         try await withSite { site in
             let ana = try await site.member("ana")

@@ -33,17 +33,19 @@ extension HTML {
         var plain = ""
         var rest = text[...]
         while let start = rest.firstRange(of: "http")?.lowerBound {
-            let address = rest[start...].prefix { !$0.isWhitespace && !"<>\"".contains($0) }
-            let link = HTML.withoutFullStop(address)
-            let isLink = ["http://", "https://"].contains { link.hasPrefix($0) && link.count > $0.count }
             plain += rest[..<start]
-            if isLink {
+            rest = rest[start...]
+            // Only what begins as an address is read to its end: a text may say "http" as often as it likes.
+            let scheme = ["http://", "https://"].first { rest.hasPrefix($0) }
+            let link = HTML.withoutFullStop(
+                rest.prefix { scheme != nil && !$0.isWhitespace && !"<>\"".contains($0) })
+            if let scheme, link.utf8.count > scheme.utf8.count {
                 html += "\(plain)<a href=\"\(String(link))\" rel=\"nofollow ugc noopener\">\(String(link))</a>"
                 plain = ""
                 rest = rest[link.endIndex...]
             } else {
                 plain += "http"
-                rest = rest[rest.index(start, offsetBy: 4)...]
+                rest = rest.dropFirst(4)
             }
         }
         plain += rest
