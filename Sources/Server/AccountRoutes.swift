@@ -89,14 +89,11 @@ extension API {
 
     /// Of the body, else of the URL, where everything is text, also what looks like a number.
     private func credentials(_ request: Request) -> JSONObject {
-        var credentials = request.body
-        for (name, value) in request.parameters where credentials[name] == nil { credentials[name] = value }
         // `username[$ne]=x` asks for an object, as clients of the reference may; no credential is one.
-        for (name, _) in request.parameters {
-            guard let bracket = name.firstIndex(of: "["), credentials[String(name[..<bracket])] == nil else { continue }
-            credentials[String(name[..<bracket])] = .object(JSONObject())
+        let objects = request.parameters.compactMap { name, _ -> (key: String, value: JSON)? in
+            name.firstIndex(of: "[").map { (String(name[..<$0]), .object(JSONObject())) }
         }
-        return credentials
+        return JSONObject.first(of: request.body.members + request.parameters + objects)
     }
 
     func answer(_ loggedIn: LoggedIn, byAuthData: Bool = false) -> Answer {

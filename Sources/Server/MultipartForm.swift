@@ -22,12 +22,12 @@ enum MultipartForm {
         // The first boundary may stand at the very start.
         let line = Array("\r\n--".utf8) + boundary
         var rest = (Array("\r\n".utf8) + body)[...]
-        guard let first = rest.firstRange(of: line) else { throw malformed }
+        guard let first = range(of: line, in: rest) else { throw malformed }
         rest = rest[first.upperBound...]
         var fields: [(key: String, value: JSON)] = []
         var places: [String: Int] = [:]
         while !rest.starts(with: "--".utf8) {
-            guard let next = rest.firstRange(of: line) else { throw malformed }
+            guard let next = range(of: line, in: rest) else { throw malformed }
             let (name, value) = try field(rest[..<next.lowerBound])
             if let place = places[name] {
                 fields[place].value = .string(value)
@@ -42,7 +42,7 @@ enum MultipartForm {
 
     /// One part, from behind its boundary's line.
     private static func field(_ part: ArraySlice<UInt8>) throws(ParseError) -> (name: String, value: String) {
-        guard let end = part.firstRange(of: Array("\r\n\r\n".utf8)) else { throw malformed }
+        guard let end = range(of: headEnd, in: part.prefix(maximalHead)) else { throw malformed }
         let head = String(decoding: part[..<end.lowerBound], as: UTF8.self)
         let lines = head.split(whereSeparator: \.isNewline)
         guard let disposition = lines.first(where: { $0.lowercased().hasPrefix("content-disposition:") }) else {
@@ -56,6 +56,26 @@ enum MultipartForm {
         return (
             String(named.dropFirst("name=".count).unquoted), String(decoding: part[end.upperBound...], as: UTF8.self)
         )
+    }
+
+    private static let headEnd = Array("\r\n\r\n".utf8)
+    /// Bytes of a part's head, which names one field.
+    private static let maximalHead = 4096
+
+    /// What is looked for begins with a CR and has hardly another: no byte is read more than a few times, whatever was sent.
+    private static func range(of pattern: [UInt8], in bytes: ArraySlice<UInt8>) -> Range<Int>? {
+        bytes.withUnsafeBytes { all in
+            guard let base = all.baseAddress else { return nil }
+            var offset = 0
+            let last = all.count - pattern.count
+            while offset <= last, let found = memchr(base + offset, Int32(pattern[0]), last - offset + 1) {
+                offset = UnsafeRawPointer(found) - base
+                let start = bytes.startIndex + offset
+                if memcmp(found, pattern, pattern.count) == 0 { return start..<start + pattern.count }
+                offset += 1
+            }
+            return nil
+        }
     }
 
     private static let malformed = ParseError(107, "The body is no form of multipart/form-data.")

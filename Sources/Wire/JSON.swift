@@ -77,6 +77,12 @@ public struct JSONObject: Sendable {
     /// The names must differ.
     public init(_ members: [(key: String, value: JSON)] = []) { self.members = members }
 
+    /// Of members with one name the first. However many they are: a stranger may send a million.
+    public static func first(of members: [(key: String, value: JSON)]) -> JSONObject {
+        var names: Set<ExactText> = []
+        return JSONObject(members.filter { names.insert(ExactText($0.key)).inserted })
+    }
+
     public var isEmpty: Bool { members.isEmpty }
     public var count: Int { members.count }
 

@@ -192,6 +192,27 @@ import Wire
         }
     }
 
+    /// Strangers may send such bodies: what they cost must grow with their bytes, and no faster.
+    @Test func bodiesThatAreOneLongListAreReadInTime() async throws {
+        try await withServer { server in
+            let names = (0..<50_000).map { (key: "k\($0)", value: JSON.number(1)) }
+            let many = JSON.object(JSONObject([("_method", "GET")] + names)).bytes
+            let part = "--x\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n"
+            let form = Array((part + String(repeating: "\r", count: 8_000_000) + "\r\n--x--").utf8)
+            let bodies = [
+                ("/login", many, "application/json", "400/200"),
+                ("/verifyPassword", many, "application/json", "400/200"),
+                ("/functions/none", form, "multipart/form-data; boundary=x", "400/141"),
+            ]
+            for (path, body, type, answer) in bodies {
+                let start = Loop.monotonicNow()
+                let reply = try await server.client.send("POST", path, bytes: body, type: type)
+                #expect(reply.summary == answer, "\(path): \(reply.text)")
+                #expect(Loop.monotonicNow() - start < 5_000_000_000, "\(path)")
+            }
+        }
+    }
+
     @Test func sessionsThatAreNoneAreRefused() async throws {
         try await withServer { server in
             _ = try await server.client.create("Thing", ["name": "one"])

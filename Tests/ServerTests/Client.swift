@@ -53,10 +53,10 @@ final class Client {
     }
 
     func send(
-        _ method: String, _ path: String, bytes: [UInt8], session: String? = nil, master: Bool = false,
-        headers: [(String, String)] = []
+        _ method: String, _ path: String, bytes: [UInt8], type: String = "application/json", session: String? = nil,
+        master: Bool = false, headers: [(String, String)] = []
     ) async throws -> Reply {
-        var all = [("X-Parse-Application-Id", TestServer.appId), ("Content-Type", "application/json")]
+        var all = [("X-Parse-Application-Id", TestServer.appId), ("Content-Type", type)]
         if master { all.append(("X-Parse-Master-Key", TestServer.masterKey)) }
         if let session { all.append(("X-Parse-Session-Token", session)) }
         let request = HTTPClientRequest(
