@@ -251,16 +251,18 @@ struct ObjectWriter {
         let start = out.count
         let readers = rows.elements(row, column)
         let writers = rows.elements(row, column + 1)
+        let reading = Principals(readers, bytes: acl.readers.count)
+        let writing = Principals(writers, bytes: acl.writers.count)
         out.raw(",\"ACL\":{")
         var first = true
         for principal in readers {
             if !first { out.raw(",") }
             first = false
             out.string(principal)
-            let writes = writers.contains { ObjectWriter.isSame($0, principal) }
+            let writes = writing.contains(principal)
             out.raw(writes ? ":{\"read\":true,\"write\":true}" : ":{\"read\":true}")
         }
-        for principal in writers where !readers.contains(where: { ObjectWriter.isSame($0, principal) }) {
+        for principal in writers where !reading.contains(principal) {
             if !first { out.raw(",") }
             first = false
             out.string(principal)
@@ -269,6 +271,28 @@ struct ObjectWriter {
         out.raw("}")
         let written = WrittenACL(readers: acl.readers, writers: acl.writers, text: start..<out.count)
         if asIncluded { includedACL = written } else { self.acl = written }
+    }
+
+    /// Whom a permission names. Few are compared one by one; any client may write an ACL of 100,000.
+    private struct Principals {
+        private struct Name: Hashable {
+            let bytes: UnsafeRawBufferPointer
+            static func == (one: Name, other: Name) -> Bool { ObjectWriter.isSame(one.bytes, other.bytes) }
+            func hash(into hasher: inout Hasher) { hasher.combine(bytes: bytes) }
+        }
+
+        private let elements: ArrayElements
+        private let names: Set<Name>?
+
+        init(_ elements: ArrayElements, bytes: Int) {
+            self.elements = elements
+            names = bytes <= 1024 ? nil : Set(elements.map { Name(bytes: $0) })
+        }
+
+        func contains(_ principal: UnsafeRawBufferPointer) -> Bool {
+            if let names { return names.contains(Name(bytes: principal)) }
+            return elements.contains { ObjectWriter.isSame($0, principal) }
+        }
     }
 
     private static func isSame(_ one: UnsafeRawBufferPointer, _ other: UnsafeRawBufferPointer) -> Bool {

@@ -213,6 +213,21 @@ import Wire
         }
     }
 
+    /// Whoever may make an object may give it such an ACL, which each find of its class writes from then on.
+    @Test func anACLOfManyIsWrittenInTime() async throws {
+        try await withServer { server in
+            let (read, write): (JSON, JSON) = (["read": true], ["write": true])
+            let readers = (0..<20_000).map { (key: "lector\($0)", value: read) }
+            let writers = (0..<20_000).map { (key: "autor\($0)", value: write) }
+            let acl = JSONObject([(key: "*", value: read)] + readers + writers)
+            _ = try await server.client.create("Thing", ["ACL": .object(acl)])
+            let start = Loop.monotonicNow()
+            let found = try await server.client.must("GET", "/classes/Thing")
+            #expect(found.json["results"]?.array?.first?.object?["ACL"] == .object(acl))
+            #expect(Loop.monotonicNow() - start < 5_000_000_000)
+        }
+    }
+
     @Test func sessionsThatAreNoneAreRefused() async throws {
         try await withServer { server in
             _ = try await server.client.create("Thing", ["name": "one"])
