@@ -317,16 +317,25 @@ struct WriteSQL {
         case existing(SQL)
     }
 
+    /// Changes within one object: each nests the statement one level deeper, and PostgreSQL reads no more than some thousands.
+    private static let maximumWithin = 1000
+
     /// The expression of a field's new value, from the expression of the old one; nil for no change.
     private func assignment(
         of changes: [Update.Change], to before: Before, _ type: FieldType, _ answered: inout [Answered]
     ) throws(ParseError) -> SQL? {
+        guard changes.count <= Self.maximumWithin else {
+            throw ParseError(105, "An update can change at most \(Self.maximumWithin) values within an object.")
+        }
         var value: SQL
         let creating: Bool
         switch before {
         case .new(let nothing): (value, creating) = (nothing, true)
         case .existing(let column): (value, creating) = (column, false)
         }
+        // What a change within an object reads no other change of the update touches, so that it is read from the value
+        // before all of them: each would double the statement else.
+        var read = value
         var anything = false
         for change in changes {
             let path = change.path.rest
@@ -337,9 +346,11 @@ struct WriteSQL {
             }
             let next =
                 path.isEmpty
-                ? try whole(operation, value, type, change.path.field) : nested(operation, in: value, path)
+                ? try whole(operation, value, type, change.path.field)
+                : nested(operation, in: value, reading: read, path)
             guard let next else { continue }
             value = next
+            if path.isEmpty { read = next }
             anything = true
             switch operation {
             case .increment, .add, .addUnique, .remove:
@@ -364,14 +375,16 @@ struct WriteSQL {
         }
     }
 
-    private func nested(_ operation: Update.Operation, in document: SQL, _ path: [String]) -> SQL? {
+    private func nested(
+        _ operation: Update.Operation, in document: SQL, reading read: SQL, _ path: [String]
+    ) -> SQL? {
         let at = SQL.texts(path)
-        let list: SQL = "hermes_list(\(document), \(at))"
+        let list: SQL = "hermes_list(\(read), \(at))"
         let value: SQL
         switch operation {
         case .set(let new), .setOnInsert(let new): value = .json(new.json)
         case .delete: return "hermes_unset(\(document), \(at))"
-        case .increment(let amount): value = "to_jsonb(hermes_number(\(document), \(at)) + \(SQL.number(amount)))"
+        case .increment(let amount): value = "to_jsonb(hermes_number(\(read), \(at)) + \(SQL.number(amount)))"
         case .add(let elements): value = "\(list) || \(SQL.json(.array(elements)))"
         case .addUnique(let elements): value = "hermes_add_unique(\(list), \(SQL.json(.array(elements))))"
         case .remove(let elements): value = "hermes_remove(\(list), \(SQL.json(.array(elements))))"

@@ -228,6 +228,22 @@ import Wire
         }
     }
 
+    @Test func manyChangesWithinAnObjectAreOneStatementOfTheirSize() async throws {
+        try await withServer { server in
+            let id = try await server.client.create("Thing", ["info": ["c0": 5, "list": [1]]])
+            var body = JSONObject((0..<20).map { ("info.c\($0)", ["__op": "Increment", "amount": 1]) })
+            body["info.list"] = ["__op": "AddUnique", "objects": [1, 2]]
+            let reply = try await server.client.must("PUT", "/classes/Thing/\(id)", .object(body), master: true)
+            #expect(reply.json["info"]?.object?["c0"] == 6 && reply.json["info"]?.object?["c19"] == 1)
+            #expect(reply.json["info"]?.object?["list"] == [1, 2])
+            for (count, answer) in [(1000, "200"), (1001, "400/105")] {
+                let body = JSON.object(JSONObject((0..<count).map { ("info.k\($0)", 1) }))
+                let reply = try await server.client.send("PUT", "/classes/Thing/\(id)", body, master: true)
+                #expect(reply.summary == answer, "\(reply.text.prefix(200))")
+            }
+        }
+    }
+
     @Test func sessionsThatAreNoneAreRefused() async throws {
         try await withServer { server in
             _ = try await server.client.create("Thing", ["name": "one"])
