@@ -125,7 +125,7 @@ enum PermissionsCheck {
         switch value {
         case .null: "null"
         case .bool(let bool): "\(bool)"
-        case .number(let number): number == number.rounded() ? "\(Int64(number))" : "\(number)"
+        case .number(let number): Int64(exactly: number).map { "\($0)" } ?? "\(number)"
         case .string(let string): string
         case .array: "[list]"
         case .object: "[object Object]"

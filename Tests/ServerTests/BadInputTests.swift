@@ -126,6 +126,9 @@ import Wire
         Case(
             "a batch within a batch", "POST", "/batch",
             #"{"requests":[{"method":"POST","path":"/parse/batch","body":{"requests":[]}}]}"#, "400/107"),
+        Case(
+            "a permission that is a number past all", "PUT", "/schemas/Thing",
+            #"{"classLevelPermissions":{"find":{"*":1e300}}}"#, "400/107"),
         Case("a schema with a bad type", "POST", "/schemas/Other", #"{"fields":{"a":{"type":"Wish"}}}"#, "400/111"),
     ]
 
