@@ -138,6 +138,15 @@ extension ServerOptions {
                 throw OptionFault("the options \"\(one.name)\" and \"\(other.name)\" must not be the same")
             }
         }
+        // libpq takes any other text for a database's name, and looks for it on this machine.
+        let schemes = ["postgresql://", "postgres://"]
+        if let uri = databaseURI, !schemes.contains(where: uri.hasPrefix), uri.contains("://") || !uri.contains("=") {
+            var fault =
+                "the option \"databaseURI\" must be PostgreSQL's address: "
+                + "postgresql://USER:PASSWORD@HOST/DATABASE"
+            if uri.hasPrefix("mongodb") { fault += "; hermes import reads what mongoexport writes" }
+            throw OptionFault(fault)
+        }
         if (tlsCertificate == nil) != (tlsKey == nil) {
             throw OptionFault("the options \"tlsCertificate\" and \"tlsKey\" must be set together")
         }

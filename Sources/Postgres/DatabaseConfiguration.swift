@@ -34,6 +34,8 @@ public struct DatabaseConfiguration: Sendable {
     public var settings: [String: String] = [
         // Compiling costs more than short statements take; their plans only look expensive.
         "jit": "off", "TimeZone": "UTC",
+        // What a role or a database may have been given otherwise.
+        "search_path": "public", "default_transaction_isolation": "read committed",
         // A statement whose client has gone ends, though nothing is sent or received meanwhile.
         "client_connection_check_interval": "10s",
     ]

@@ -105,11 +105,13 @@ public struct PostgresError: Error, Sendable, Hashable, CustomStringConvertible,
     /// What libpq says of a connection.
     static func message(of handle: OpaquePointer?) -> String {
         guard let handle, let message = PQerrorMessage(handle) else { return "no connection" }
-        return String(cString: message).trimmingEnd()
+        // libpq's hints stand on lines of their own, behind a tab.
+        let lines = String(cString: message).split(whereSeparator: \.isNewline)
+        return lines.map { $0.drop { $0 == "\t" }.trimmingEnd() }.joined(separator: ". ")
     }
 }
 
-extension String {
+extension StringProtocol {
     fileprivate func trimmingEnd() -> String {
         var text = self[...]
         while let last = text.last, last.isWhitespace { text = text.dropLast() }

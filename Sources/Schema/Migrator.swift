@@ -24,9 +24,12 @@ public struct Migrator: Sendable {
     /// Applies what is missing, each migration in a transaction of its own.
     ///
     /// - Returns: the numbers of those applied.
-    /// - Throws: `Failure` where the database is newer than the program, or a migration fails; nothing of that one
-    ///   remains then. `PostgresError` where the database can't be reached.
+    /// - Throws: `Failure` where the database can't hold Hermes or is newer than the program, or a migration fails;
+    ///   nothing of that one remains then. `PostgresError` where the database can't be reached.
     public func run(_ database: Database) async throws -> [Int] {
+        if let fault = try await DatabaseFitness(database).fault {
+            throw Failure(description: "The database does not serve: \(fault.problem). What to do: \(fault.remedy).")
+        }
         var applied: [Int] = []
         while let number = try await step(database) { applied.append(number) }
         return applied

@@ -87,12 +87,6 @@ final class Node: Sendable {
         return try await workers[0].run { _, loop in
             let database = Database(loop: loop, configuration: configuration)
             defer { loop.spawn { await database.close() } }
-            guard try await database.keepsSessions() else {
-                throw OptionFault(
-                    "databaseURI: a pooler in between gives each transaction another session, and Hermes keeps its "
-                        + "own. Have the pooler work by session (PgBouncer: pool_mode = session), or name PostgreSQL's port"
-                )
-            }
             let made = try await Migrator().run(database)
             if !made.isEmpty { Log.shared.info("migrated the database", ["migrations": .int(made.count)]) }
             try await self.defineSchemas(database)

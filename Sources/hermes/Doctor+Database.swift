@@ -41,15 +41,12 @@ extension Doctor {
     static func socketFolder(_ cluster: String) -> String? { PrivateCluster.socketFolder(ofRunning: cluster) }
 
     private struct Answer: Sendable {
-        var version = ""
-        var encoding = ""
-        var isReadOnly = false
-        var keepsSessions = true
+        var fitness: DatabaseFitness
         /// How many connections are left.
-        var available = 0
+        var available: Int
         /// Milliseconds that its clock is ahead of ours.
-        var skew = 0
-        var migrations = Migrator.State.upToDate
+        var skew: Int
+        var migrations: Migrator.State
     }
 
     private mutating func checkServer(_ conninfo: String, _ options: ServerOptions, whereToLook: String) async {
@@ -81,39 +78,22 @@ extension Doctor {
 
     private static func ask(_ database: Database) async throws -> Answer {
         try await database.ping()
-        let keepsSessions = try await database.keepsSessions()
+        let fitness = try await DatabaseFitness(database)
         let before = now()
-        let rows = try await database.read(
-            """
-            SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint, current_setting('server_version'),
-                current_setting('server_encoding'),
-                pg_is_in_recovery() OR
-                    (SELECT reset_val FROM pg_settings WHERE name = 'default_transaction_read_only') = 'on'
-            """)
+        let theirs = try await database.read("SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint").int(0, 0)
         let after = now()
         return Answer(
-            version: rows.string(0, 1), encoding: rows.string(0, 2), isReadOnly: rows.bool(0, 3),
-            keepsSessions: keepsSessions,
+            fitness: fitness,
             available: try await database.availableConnections(ignoringOwn: true),
-            skew: Int(rows.int(0, 0) - (before + after) / 2),
+            skew: Int(theirs - (before + after) / 2),
             migrations: try await Migrator().state(database))
     }
 
     private mutating func judge(_ answer: Answer, _ options: ServerOptions) {
-        let major = Int(answer.version.prefix { $0.isNumber }) ?? 0
-        let version = "PostgreSQL \(answer.version.prefix { $0 != " " })"
-        if major < 15 {
-            bad("database", "\(version) is too old", "take PostgreSQL 15 or newer")
-        } else if answer.encoding != "UTF8" {
-            bad("database", "\(version), encoding \(answer.encoding)", "make a database with ENCODING 'UTF8'")
-        } else if answer.isReadOnly {
-            bad("database", "\(version) takes no writes", "name the primary, not a replica, in --database-url")
-        } else if !answer.keepsSessions {
-            bad(
-                "database", "a pooler in between gives each transaction another session",
-                "have it work by session (PgBouncer: pool_mode = session), or name PostgreSQL's port in --database-url")
+        if let fault = answer.fitness.fault {
+            bad("database", fault.problem, fault.remedy)
         } else {
-            good("database", "\(version) answers")
+            good("database", "PostgreSQL \(answer.fitness.version) answers")
         }
         let wanted = options.databaseConfiguration("").connections(workers: options.workerCount)
         // A private cluster is started with as many as are wanted.

@@ -167,7 +167,16 @@ import Wire
         #expect(options.masterKeyIps.entries == ["10.0.0.1", "10.0.0.2"])
         #expect(options.databaseURI == "postgres://db/x" && options.dataFolder == "/srv/hermes")
         #expect(options.allowCustomObjectId && options.requestComplexity.queryDepth.value == nil)
-        #expect(try ServerOptions(flags: [("database-url", "x"), ("data", "y")]).databaseURI == "x")
+        #expect(try ServerOptions(flags: [("database-url", "dbname=x"), ("data", "y")]).databaseURI == "dbname=x")
+    }
+
+    /// libpq would take each of them for a database's name.
+    @Test(arguments: ["x", "mysql://a:SECRET@db/x", "mongodb://a:SECRET@db/x?retryWrites=true"])
+    func whatIsNoAddressOfPostgreSQLIsRefusedUnquoted(uri: String) {
+        let fault = #expect(throws: OptionFault.self) { try ServerOptions(flags: [("database-url", uri)]) }
+        #expect(fault?.description.contains("postgresql://USER:PASSWORD@HOST/DATABASE") == true)
+        #expect(fault?.description.contains("SECRET") == false)
+        #expect(fault?.description.contains("hermes import") == uri.hasPrefix("mongodb"))
     }
 
     @Test func anUnknownFlagNamesTheNearestOne() {
