@@ -165,7 +165,9 @@ enum ExtendedJSON {
             case .number(let milliseconds) where abs(milliseconds) <= 8.64e15:
                 date = Timestamp(milliseconds: Int64(milliseconds))
             default:
-                if case .object(let inner) = value, let text = inner["$numberLong"]?.string, let number = Int64(text) {
+                if case .object(let inner) = value, let text = inner["$numberLong"]?.string, let number = Int64(text),
+                    number.magnitude <= 8_640_000_000_000_000
+                {
                     date = Timestamp(milliseconds: number)
                 }
             }

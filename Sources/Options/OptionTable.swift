@@ -74,6 +74,9 @@ public struct Option: Sendable {
     private static func check(_ shown: JSON?, in range: ClosedRange<Double>?) throws(OptionFault) {
         guard let range, case .number(let number) = shown, !range.contains(number) else { return }
         let text = { (bound: Double) in JSON.number(bound).description }
+        if range.lowerBound == .leastNonzeroMagnitude {
+            throw OptionFault("must be above 0 and at most \(text(range.upperBound)), not \(text(number))")
+        }
         throw OptionFault(
             range.upperBound == .greatestFiniteMagnitude
                 ? "must be at least \(text(range.lowerBound)), not \(text(number))"
@@ -83,8 +86,8 @@ public struct Option: Sendable {
 
 extension ClosedRange<Double> {
     static func atLeast(_ bound: Double) -> Self { bound...(.greatestFiniteMagnitude) }
-    /// Seconds, days…: anything above nothing.
-    static let positive: Self = .leastNonzeroMagnitude...(.greatestFiniteMagnitude)
+    /// Seconds, days…: anything above nothing that still counts in nanoseconds.
+    static let positive: Self = .leastNonzeroMagnitude...1e9
 }
 
 /// All options, in the order of the documentation.

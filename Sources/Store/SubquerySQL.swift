@@ -43,17 +43,14 @@ extension PredicateSQL {
             guard target == query.className else { return .never }
             return owns(joinTable, of: table) { rows.hold($0).sql }
         case .column(let list, .array), .json(let list):
-            // Pointers within an array, or one within an object.
-            let className = SQL.text(query.className)
-            let matches = { (pointer: SQL) -> Condition in
-                .all([
-                    .when("\(pointer) ->> 'className' = \(className)"), rows.hold("(\(pointer) ->> 'objectId')"),
-                ])
-            }
+            // Pointers within an array, or one alone, which is taken for an array of one: the subquery stands in the
+            // statement once, so that a chain of subqueries grows it by each, instead of doubling it.
+            let isPointer: SQL = "e ->> 'className' = \(SQL.text(query.className))"
+            let matches = Condition.all([.when(isPointer), rows.hold("(e ->> 'objectId')")])
             return .when(
                 """
-                CASE jsonb_typeof(\(list)) WHEN 'array' THEN EXISTS (SELECT FROM jsonb_array_elements(\(list)) e (e) \
-                WHERE \(matches("e"))) ELSE \(matches(list)) END
+                EXISTS (SELECT FROM jsonb_array_elements(CASE jsonb_typeof(\(list)) WHEN 'array' THEN \(list) \
+                ELSE jsonb_build_array(\(list)) END) e (e) WHERE \(matches))
                 """)
         case .column(let column, .string): return rows.hold(column)
         case .column: return .never

@@ -108,6 +108,15 @@ import Wire
         (#"[{"a":{"$date":0}}]"#, [["a": ["__type": "Date", "iso": "1970-01-01T00:00:00.000Z"]]]),
     ]
 
+    @Test func aDateThatNoCalendarKnowsIsNone() throws {
+        for text in [#"{"$numberLong":"9223372036854775807"}"#, #"{"$numberLong":"-8640000000000001"}"#, "1e300"] {
+            let read = try? object(#"{"_id":"m1","_created_at":{"$date":\#(text)}}"#)
+            #expect(read?.createdAt == nil)
+            let value = try? ExtendedJSON.plain(JSONParser.parse(#"{"$date":\#(text)}"#))
+            #expect(value?.object?["__type"] == nil)
+        }
+    }
+
     @Test(arguments: values)
     func extendedJSONBecomesPlain(_ text: String, _ plain: JSON) throws {
         #expect(try ExtendedJSON.plain(JSONParser.parse(text)) == plain)

@@ -63,6 +63,10 @@ import Wire
         #expect(fault(#"{"port": "8080"}"#) == #"the option "port" must be a whole number, not "8080""#)
         #expect(fault(#"{"port": 70000}"#) == #"the option "port" must be from 0 to 65535, not 70000"#)
         #expect(fault(#"{"defaultLimit": 0}"#) == #"the option "defaultLimit" must be at least 1, not 0"#)
+        #expect(
+            fault(#"{"sessionLength": 0}"#)
+                == #"the option "sessionLength" must be above 0 and at most 1000000000, not 0"#)
+        #expect(fault(#"{"sessionLength": 1e300}"#)?.contains("at most 1000000000, not ") == true)
         #expect(fault(#"{"requestComplexity": 3}"#)?.contains("must be an object, not 3") == true)
         #expect(fault(#"{"masterKeyIps": ["10.0.0.300"]}"#)?.contains(#""10.0.0.300" is neither"#) == true)
         #expect(fault(#"{"maxUploadSize": "many"}"#)?.contains(#"not "many""#) == true)

@@ -53,6 +53,18 @@ import Wire
         #expect(try Built.create(#"{"titulo": "a"}"#).text == Built.create(#"{"titulo": "$1"}"#).text)
     }
 
+    /// Each level once doubled the text of the levels within it.
+    @Test(arguments: ["etiquetas", "datos", "datos.a", "autor"], ["$inQuery", "$notInQuery"])
+    func aChainOfSubqueriesGrowsTheTextByEach(_ key: String, _ word: String) throws {
+        func length(_ levels: Int) throws -> Int {
+            let chain = (0..<levels).reduce(#"{"titulo": "a"}"#) { inner, _ in
+                #"{"\#(key)": {"\#(word)": {"className": "Temas", "where": \#(inner)}}}"#
+            }
+            return try Built.condition(chain).text.utf8.count
+        }
+        #expect(try length(10) < 11 * length(1))
+    }
+
     @Test func everyPlaceholderHasItsParameter() throws {
         for condition in QueriesPage.conditions.flatMap(\.conditions) {
             let built = try Built.condition(condition)
