@@ -127,6 +127,9 @@ final class Daemon {
         let connection = Unmanaged<Connection>.fromOpaque(context).takeUnretainedValue()
         let exchange = Exchange(
             daemon: self, server: server, connection: connection, handle: handle, target: target)
+        // libmicrohttpd would take the query's arguments apart next, which nobody asks it for; of more than it has memory
+        // for it says so, forgets that it has, and waits for a head that it cannot read. It finds none.
+        if let target, let query = strchr(target, Int32(UInt8(ascii: "?"))) { query[1] = 0 }
         return Unmanaged.passRetained(exchange).toOpaque()
     }
 
@@ -138,7 +141,13 @@ final class Daemon {
 
     fileprivate func closed(_ context: UnsafeMutableRawPointer) {
         connectionCount -= 1
-        Unmanaged<Connection>.fromOpaque(context).takeRetainedValue().closed()
+        let connection = Unmanaged<Connection>.fromOpaque(context).takeRetainedValue()
+        if let exchange = connection.exchange {
+            // libmicrohttpd has not told its end.
+            exchange.dropped()
+            Unmanaged.passUnretained(exchange).release()
+        }
+        connection.closed()
     }
 }
 

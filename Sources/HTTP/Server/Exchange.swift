@@ -274,7 +274,7 @@ final class Exchange {
     private func roomForAnswer(_ framing: Framing) -> Int {
         let memory = server.limits.memory
         let read = max(framing.size + 128, memory / 16 * 9, memory - 8 << 10)
-        return memory - read - framing.records - Framing.recordSize * request.argumentCount
+        return memory - read - framing.records
     }
 
     /// For what a handler's answer has of headers.
@@ -363,6 +363,19 @@ final class Exchange {
         connection.exchange = nil
         connection.expect(.idle, by: server.loop.now &+ server.limits.idleTimeout)
         if server.isDraining { connection.shutDown() }
+    }
+
+    /// libmicrohttpd is about to close the connection without a word: of more cookies than it has memory for it says so,
+    /// goes on as if it had not, finds no `Host` among headers that it has forgotten, and gives up.
+    func dropped() {
+        if case .head = reading, case .awaited = answering, !daemon.isSecure {
+            let refusal = HTTPRefusal.tooManyFields
+            let (headers, body) = server.refusalAnswer(request, refusal)
+            server.onRefusal?(request, refusal, body.count)
+            connection.sendLast(refusal.status, headers, body)
+            answering = .over
+        }
+        ended(completely: false)
     }
 
     private func giveBudgetBack() {

@@ -16,7 +16,7 @@ public struct HTTPRefusal: Sendable, Equatable {
     static func headTooLarge(_ limit: Int) -> HTTPRefusal {
         HTTPRefusal(431, "The request's head is over \(limit) bytes.")
     }
-    static let tooManyFields = HTTPRefusal(431, "The request has too many headers, cookies or arguments.")
+    static let tooManyFields = HTTPRefusal(431, "The request has too many headers or cookies.")
     static func bodyTooLarge(_ limit: Int) -> HTTPRefusal {
         HTTPRefusal(413, "The request's body is over \(limit) bytes.")
     }

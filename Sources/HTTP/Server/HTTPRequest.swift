@@ -103,9 +103,6 @@ public final class HTTPRequest {
     private static func hasPrefix(_ text: String, _ prefix: String) -> Bool {
         strncasecmp(text, prefix, prefix.utf8.count) == 0
     }
-
-    /// How many arguments the query has for libmicrohttpd, which takes it apart unasked.
-    var argumentCount: Int { query.map { $0.utf8.count { $0 == UInt8(ascii: "&") } + 1 } ?? 0 }
 }
 
 extension String {
