@@ -19,6 +19,11 @@ public struct ParseError: Error, Sendable, Equatable {
     }
 }
 
+extension ParseError: CustomStringConvertible {
+    /// For the log: `101: Object not found.`
+    public var description: String { code.map { "\($0): \(message)" } ?? message }
+}
+
 extension ParseError {
     /// Parse's error codes that this room gives.
     public enum Code {

@@ -90,4 +90,9 @@ import Testing
 
     @Test(arguments: ["", "1a", "_x", "a b", "año", "a-b", "_SCHEMA", "_Join:x", "_Join:1:A", "a\"", "_user"])
     func impossibleClassNames(name: String) { #expect(!Names.isClass(name)) }
+
+    @Test func anErrorIsShownAsCodeAndSentence() {
+        #expect("\(ParseError(101, "Object not found."))" == "101: Object not found.")
+        #expect("\(ParseError(nil, "unauthorized", status: 403))" == "unauthorized")
+    }
 }

@@ -12,8 +12,8 @@ public final class HTTPServer {
         /// The request line and the headers; more is answered with 431. A connection's memory is 4 KB more, and 16 KB at
         /// least: as much as there is for 12 KB here. It is cleared for each request, and 20,000 connections have it, so
         /// that the default is less than Node's 16 KB; most proxies let no more than 8 KB through. 431 is also answered
-        /// where the records that are kept of headers, cookies and the URL's arguments leave no room for an answer's
-        /// head: from about 80 of them on, 32 where the head is of full size.
+        /// where the records that are kept of headers and cookies leave no room for an answer's head: from about 80 of
+        /// them on, 32 where the head is of full size.
         public var headSize = 12 << 10
         /// A request's body; more is answered with 413. `bodyMode` may choose another limit for a request.
         public var bodySize = 20 << 20
