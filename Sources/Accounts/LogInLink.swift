@@ -42,6 +42,10 @@ extension Accounts {
             throw ParseError(108, "This server sends no links to log in by. Set auth.link in its configuration.")
         }
         try checkMail()
+        try await evenly(true) { try await sendLink(links, to: address, in: operation) }
+    }
+
+    private func sendLink(_ links: LogInLinkOptions, to address: String, in operation: Operation) async throws {
         let rows = try await operation.read(Accounts.byEmail, [.text(address)])
         guard rows.count > 0, let send = options.mail.send, EmailAddress.isPlausible(rows.string(0, 2)) else { return }
         let userId = rows.string(0, 0)

@@ -28,6 +28,10 @@ extension Accounts {
     ///
     /// - Throws: 204, 125, 162 for what is no address or token; 101 for an unknown address, where the server says so.
     public func requestPasswordReset(_ body: JSONObject, in operation: Operation) async throws {
+        try await evenly(options.mail.hidesUnknownResets) { try await sendReset(body, in: operation) }
+    }
+
+    private func sendReset(_ body: JSONObject, in operation: Operation) async throws {
         let rows: Rows
         if let given = body["token"], given != .null {
             guard case .string(let token) = given else { throw ParseError(162, "token must be a string") }

@@ -91,6 +91,10 @@ extension Accounts {
         // Where addresses are not verified, none waits for a mail.
         guard options.mail.verifiesAddresses else { return }
         try checkMail()
+        try await evenly(options.mail.hidesUnknownAddresses) { try await sendVerification(to: address, in: operation) }
+    }
+
+    private func sendVerification(to address: String, in operation: Operation) async throws {
         let rows = try await operation.read(Accounts.unverifiedByEmail, [.text(address)])
         guard rows.count > 0 else {
             if options.mail.hidesUnknownAddresses { return }
@@ -108,6 +112,12 @@ extension Accounts {
         username: String?, token: String?, in operation: Operation
     ) async throws -> Bool {
         try checkMail()
+        return try await evenly(options.mail.hidesUnknownAddresses) {
+            try await sendVerification(username: username, token: token, in: operation)
+        }
+    }
+
+    private func sendVerification(username: String?, token: String?, in operation: Operation) async throws -> Bool {
         let rows: Rows
         if let username, !username.isEmpty {
             rows = try await operation.read(Accounts.unverifiedByName, [.text(username)])
