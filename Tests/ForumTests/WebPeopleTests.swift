@@ -27,6 +27,10 @@ import Testing
             try await bob.send(["accion": "aceptar", "invitacion": id], to: "/invitaciones", from: "/amigos")
             #expect(try await ana.get("/amigos").text.contains("<bdi>bob</bdi>"))
             #expect(try await ana.get("/miembro/bob").text.contains("bob@example.com"), "friends see addresses")
+            // A form of another visit leaves them as they are, and brings the list with a form that serves.
+            let foreign = try await bob.browser.post("/avisos", ["prueba": "x"])
+            #expect(foreign.status == 403 && foreign.text.contains("mark new"))
+            #expect(foreign.text.contains("class=\"error\"") && foreign.formToken != nil, "\(foreign.text)")
             try await bob.send([:], to: "/avisos")
             #expect(try await !bob.get("/avisos").text.contains("mark new"))
 

@@ -226,11 +226,13 @@ extension Visit {
 
     // MARK: notices
 
-    fileprivate func noticeList() async throws -> Page {
+    fileprivate func noticeList(_ fault: Fault? = nil) async throws -> Page {
         _ = try requireMember()
         let found = try await database.page(Query(Aviso.self).include("de", "tema").limit(50), from: query("desde"))
         var leaf = Leaf(say("Avisos", "Notices"), isPrivate: true)
         leaf.place = "/avisos"
+        leaf.status = fault?.status ?? 200
+        leaf.error = fault?.message
         leaf.done = doneText
         turn(&leaf, at: "/avisos", next: found.cursor)
         if notices > 0 { leaf.aside = button(say("Marcar todo como leído", "Mark all as read"), to: "/avisos", [:]) }
@@ -274,10 +276,13 @@ extension Visit {
 
     fileprivate func readNotices() async throws -> Page {
         let me = try requireMember()
-        try checkForm()
-        try await request.rules.updateAll(Query(Aviso.self).where(\.para == me.pointer && \.leido == false)) {
-            $0.leido = true
+        return try await attempt {
+            try await request.rules.updateAll(Query(Aviso.self).where(\.para == me.pointer && \.leido == false)) {
+                $0.leido = true
+            }
+            return .redirect(to: Visit.path("/avisos", done: "leidos"))
+        } otherwise: { fault in
+            try await noticeList(fault)
         }
-        return .redirect(to: Visit.path("/avisos", done: "leidos"))
     }
 }
