@@ -67,26 +67,27 @@ public struct BackupManifest: Sendable, Equatable {
     /// - Throws: a sentence where it is none, or of a newer form.
     init(_ bytes: [UInt8], of path: String) throws(ArchiveFailure) {
         let unreadable = ArchiveFailure("\(path) is not a backup made by hermes backup")
+        func whole(_ json: JSON?) -> Int? { json?.number.flatMap { Int(exactly: $0) } }
         guard let json = try? JSONParser.parse(bytes).object, json["format"] == .string(Self.format),
-            let version = json["version"]?.number
+            let version = whole(json["version"])
         else { throw unreadable }
-        guard Int(version) <= Self.formatVersion else {
+        guard version <= Self.formatVersion else {
             throw ArchiveFailure("\(path) was made by a newer Hermes: restore it with that one")
         }
         func counts(_ member: String) -> [String: Int]? {
             json[member]?.object.map { object in
                 Dictionary(
-                    object.members.map { ($0.key, Int($0.value.number ?? -1)) }, uniquingKeysWith: { _, last in last })
+                    object.members.map { ($0.key, whole($0.value) ?? -1) }, uniquingKeysWith: { _, last in last })
             }
         }
         guard let createdAt = json["createdAt"]?.string.flatMap({ Timestamp(iso: $0) }),
-            let hermes = json["hermes"]?.string, let migration = json["migration"]?.number,
+            let hermes = json["hermes"]?.string, let migration = whole(json["migration"]),
             let postgres = json["postgres"]?.string, let pgDump = json["pgDump"]?.string,
-            let databaseSize = json["databaseSize"]?.number, let classes = counts("classes"),
-            let tables = counts("tables"), let indexes = json["indexes"]?.number
+            let databaseSize = whole(json["databaseSize"]), let classes = counts("classes"),
+            let tables = counts("tables"), let indexes = whole(json["indexes"])
         else { throw unreadable }
         self.init(
-            createdAt: createdAt, hermes: hermes, migration: Int(migration), postgres: postgres, pgDump: pgDump,
-            databaseSize: Int(databaseSize), classes: classes, tables: tables, indexes: Int(indexes))
+            createdAt: createdAt, hermes: hermes, migration: migration, postgres: postgres, pgDump: pgDump,
+            databaseSize: databaseSize, classes: classes, tables: tables, indexes: indexes)
     }
 }
