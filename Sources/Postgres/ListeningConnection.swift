@@ -12,6 +12,8 @@ final class ListeningConnection: ConnectionOwner {
     private var timer: Loop.Timer?
     private var backoff = Backoff()
     private var isClosed = false
+    /// Since when there is none; nil while there is, and before there ever was.
+    private var lostAt: UInt64?
     /// What the server has said it listens to.
     private var listened: Set<String> = []
 
@@ -56,6 +58,12 @@ final class ListeningConnection: ConnectionOwner {
             guard case .rows = outcome else { return giveUp(connection, "LISTEN failed") }
             listened = channels
             node.connected(to: channels, at: sent)
+            if let lostAt {
+                Log.shared.info(
+                    "PostgreSQL is reached again",
+                    ["seconds": .number(Double((loop.now - lostAt) / 100_000_000) / 10)])
+            }
+            lostAt = nil
             beat(connection)
         }
         connection.run(command)
@@ -116,6 +124,11 @@ final class ListeningConnection: ConnectionOwner {
         backoff.failed(error, loop)
         timer?.cancel()
         guard !isClosed else { return }
+        if lostAt == nil {
+            lostAt = loop.now
+            // Of all connections this one alone is always there: it knows first, and when it is over.
+            Log.shared.warning("PostgreSQL is no longer reached; it is tried again", ["error": .text("\(error)")])
+        }
         timer = loop.schedule(after: backoff.delay()) { [weak self] in self?.connect() }
     }
 }

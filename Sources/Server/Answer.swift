@@ -108,11 +108,7 @@ struct ErrorAnswer {
         case .parameter:
             return (ParseError(111, "Text cannot hold the character U+0000, nor a request more than 1 GB."), false)
         case .server: break
-        default:
-            return (
-                ParseError(1, "The database cannot be reached now. Try again in a moment.", status: 503, retryAfter: 1),
-                false
-            )
+        default: return (unreachable(error), false)
         }
         switch error.sqlState {
         case "23505":
@@ -141,19 +137,23 @@ struct ErrorAnswer {
                 false
             )
         case "42P01", "42703", "0A000", "26000":
-            // The schema changed under the statement.
+            // The schema changed under the statement; where it was changed by hand, that stays so.
+            DatabaseTroubles.shared.note(error)
             return (
                 ParseError(1, "The schema has just changed. Try again.", status: 503, retryAfter: 1), false
             )
         default:
-            if error.sqlState.hasPrefix("08") || error.sqlState.hasPrefix("57") || error.sqlState.hasPrefix("53") {
-                return (
-                    ParseError(
-                        1, "The database cannot be reached now. Try again in a moment.", status: 503, retryAfter: 1),
-                    false
-                )
+            if ["08", "57", "53"].contains(error.sqlState.prefix(2)) || error.isReadOnlyServer {
+                return (unreachable(error), false)
             }
             return (ParseError(1, "An internal server error occurred"), true)
         }
+    }
+
+    /// There may be another server at the same address soon, or room on its disk.
+    private func unreachable(_ error: PostgresError) -> ParseError {
+        DatabaseTroubles.shared.note(error)
+        return ParseError(
+            1, "The database cannot be reached now. Try again in a moment.", status: 503, retryAfter: 1)
     }
 }

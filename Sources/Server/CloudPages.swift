@@ -48,8 +48,8 @@ extension API {
             let made = try await cloud.call(page.handler, payload, in: operation)
             answer = self.answer(made)
         } catch {
-            let (failure, _) = errors.answer(error)
             let (said, _) = errors.parseError(error)
+            let (failure, _) = errors.answer(said)
             if let made = cloud.code.failedPage?(failure.status, said.message, http.header("Accept-Language")) {
                 answer = self.answer(made)
             } else {
