@@ -291,8 +291,10 @@ final class CloudDispatch {
     /// What a hook answers is written in place of what was to be written.
     private func replace(_ write: Write, by body: JSONObject) throws {
         var body = body
-        for name in ["objectId", "className", "__type", "createdAt", "updatedAt", "sessionToken", "authData"] {
-            body[name] = nil
+        for name in ["objectId", "className", "__type", "createdAt", "updatedAt"] { body[name] = nil }
+        // An application's class may have fields of these names.
+        if write.className == "_User" || write.className == "_Session" {
+            for name in ["sessionToken", "authData"] { body[name] = nil }
         }
         try api.store.denylist.check(body)
         var update = try Update.parse(body, creating: write.isNew)

@@ -76,6 +76,21 @@ import Testing
         }
     }
 
+    @Test func fieldsOfAnyNameStayWhereAHookChangesTheObject() async throws {
+        let app = Hermes()
+        app.beforeSave("Llaves") { request in request.object["visto"] = true }
+        try await withApp(app) { client in
+            let master = client.asMaster
+            let sent: Value = ["sessionToken": "r1", "authData": ["puerta": ["id": "7"]], "password": "abre"]
+            let made = try await master.post("classes/Llaves", sent)
+            let path = "classes/Llaves/\(made["objectId"]?.string ?? "")"
+            let stored = try await master.get(path)
+            for name in ["sessionToken", "authData", "password"] { #expect(stored[name] == sent[name]) }
+            _ = try await master.put(path, ["sessionToken": "r2"])
+            #expect(try await master.get(path)["sessionToken"] == "r2")
+        }
+    }
+
     @Test func deletesAreRefusedAndTold() async throws {
         let seen = Seen()
         let app = Hermes()
