@@ -304,6 +304,8 @@ final class CloudDispatch {
         let before = write.update
         for change in update.changes where !before.changes.contains(change) {
             if case .relation = change.operation { continue }
+            // It is taken out of the write, and no answer tells it.
+            if write.className == "_User", change.path.field == "password" { continue }
             write.changedByHooks.append(change.path.description)
         }
         if let acl = update.acl, acl != before.acl { write.changedByHooks.append("ACL") }

@@ -136,6 +136,21 @@ import Testing
         }
     }
 
+    @Test func aPasswordThatAHookSetsIsNotToldOf() async throws {
+        let app = Hermes()
+        app.beforeSave("_User") { request in
+            if request.object["olvidada"] == true { request.object["password"] = "nueva" }
+        }
+        try await withApp(app) { client in
+            let ana = try await client.signUp("ana")
+            let id = try await ana.get("users/me")["objectId"]?.string ?? ""
+            let changed = try await client.asMaster.put("users/\(id)", ["olvidada": true])
+            #expect(changed.status == 200)
+            #expect(changed["password"] == nil)
+            #expect(try await client.post("login", ["username": "ana", "password": "nueva"]).status == 200)
+        }
+    }
+
     @Test func logInsAndLogOutsAreTold() async throws {
         let seen = Seen()
         let app = Hermes()
