@@ -128,6 +128,8 @@ public final class Written {
     /// The fields that the answer tells: defaults, what operators made, what rules add.
     public internal(set) var answered: JSONObject
     var showsCreation = true
+    /// Fields that the viewer may not see, whoever sets them.
+    var hidden: Set<String> = []
     /// What a hook answers in its place.
     public internal(set) var replacement: JSON?
     /// What a hook behind a delete that stands has thrown.

@@ -149,7 +149,9 @@ extension Store {
                 }
             }
             written.replacement = write.replacement
-            for (name, value) in write.shownByHooks.members { written.answered[name] = value }
+            for (name, value) in write.shownByHooks.members where !written.hidden.contains(name) {
+                written.answered[name] = value
+            }
         }
     }
 }

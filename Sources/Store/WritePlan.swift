@@ -34,6 +34,7 @@ struct WritePlan {
             createdAt: Timestamp(milliseconds: rows.timestampMilliseconds(0, 0)),
             updatedAt: Timestamp(milliseconds: rows.timestampMilliseconds(0, 1)), answered: answers)
         written.showsCreation = !write.answersFieldsAlone
+        written.hidden = hidden
         if let firstOfRow { write.result = result(rows, firstOfRow) }
         return written
     }

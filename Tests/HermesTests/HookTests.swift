@@ -91,6 +91,33 @@ import Testing
         }
     }
 
+    /// As where it keeps a count that only the master reads: sets it and saves it.
+    @Test func protectedFieldsThatAHookSetsAreNotShown() async throws {
+        let app = Hermes()
+        app.beforeSave("Votos") { request in request.object["antes"] = "secreto" }
+        app.afterSave("Votos") { request in
+            request.object["despues"] = "secreto"
+            request.object["visto"] = true
+        }
+        try await withApp(app) { client in
+            let open: Value = ["*": true]
+            let permissions: Value = [
+                "create": open, "get": open, "protectedFields": ["*": ["antes", "despues"]],
+            ]
+            _ = try await client.asMaster.post(
+                "schemas/Votos",
+                [
+                    "fields": ["antes": ["type": "String"], "despues": ["type": "String"]],
+                    "classLevelPermissions": permissions,
+                ])
+            let made = try await client.post("classes/Votos", [:])
+            #expect(made.status == 201)
+            #expect(made["visto"] == true)
+            #expect(made["antes"] == nil && made["despues"] == nil)
+            #expect(try await client.asMaster.post("classes/Votos", [:])["despues"] == "secreto")
+        }
+    }
+
     @Test func deletesAreRefusedAndTold() async throws {
         let seen = Seen()
         let app = Hermes()
