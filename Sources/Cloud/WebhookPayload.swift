@@ -51,7 +51,8 @@ struct WebhookPayload {
     }
 
     private static let secretHeaders: Set<String> = [
-        "x-parse-master-key", "x-parse-maintenance-key", "authorization", "cookie",
+        "x-parse-master-key", "x-parse-maintenance-key", "x-parse-rest-api-key", "x-parse-client-key",
+        "x-parse-javascript-key", "x-parse-windows-key", "authorization", "proxy-authorization", "cookie",
     ]
     private static let secretFields: Set<String> = ["password", "_hashed_password", "_password_history"]
 }

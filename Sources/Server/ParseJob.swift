@@ -72,6 +72,7 @@ extension API {
         let secret = [
             "authorization", "cookie", "proxy-authorization", "x-parse-session-token", "x-parse-master-key",
             "x-parse-maintenance-key", "x-parse-rest-api-key", "x-parse-client-key", "x-parse-javascript-key",
+            "x-parse-windows-key",
         ]
         return JSONObject(headers.members.filter { !secret.contains($0.key) })
     }

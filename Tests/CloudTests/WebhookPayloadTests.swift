@@ -21,6 +21,8 @@ import Wire
     private static let headers: JSON = [
         "x-parse-application-id": "hermes", "x-parse-session-token": "r:1", "X-Parse-Master-Key": "master",
         "x-parse-maintenance-key": "maintenance", "authorization": "Basic aGVybWVzOm1hc3Rlcg==", "cookie": "a=b",
+        "X-Parse-REST-API-Key": "rest", "x-parse-client-key": "c", "x-parse-javascript-key": "j",
+        "x-parse-windows-key": "w", "proxy-authorization": "Basic YTpi",
     ]
 
     @Test func keysAreNeverSent() {
