@@ -153,6 +153,15 @@ import Testing
         }
     }
 
+    @Test func aSchemeMayStandInCapitals() async throws {
+        try await withClient {
+            await echo($0, $1)
+        } test: { _, client, url in
+            let answer = try await client.send(HTTPClientRequest(url: "HTTP" + url.dropFirst(4)))
+            #expect(answer.status == 200)
+        }
+    }
+
     @Test func whatCannotBeSentIsAnError() async throws {
         try await withClient {
             await echo($0, $1)

@@ -23,7 +23,8 @@ final class Transfer {
         body = .allocate(byteCount: max(1, request.body.count), alignment: 1)
         body.copyBytes(from: request.body)
         // Checked after everything is initialised, so that `deinit` frees it.
-        guard request.url.hasPrefix("https://") || request.url.hasPrefix("http://") else {
+        let scheme = request.url.prefix(8).lowercased()
+        guard scheme.hasPrefix("https://") || scheme.hasPrefix("http://") else {
             throw HTTPClientError.badURL
         }
         try setHeaders(request)
