@@ -71,8 +71,11 @@ public final class JavaScriptCode: Sendable {
         var answer = CloudAnswer()
         if case .function = key {
             answer.text = outcome.body
-        } else {
-            answer.body = try outcome.body.map { try JSONParser.parse($0) }
+        } else if let body = outcome.body {
+            do throws(ParseError) { answer.body = try JSONParser.parse(body) } catch {
+                // The client's own body was well.
+                throw ParseError(141, "\(name) leaves what cannot be stored: \(error.message)")
+            }
         }
         answer.context = try outcome.context.flatMap { try JSONParser.parse($0).object }
         if let response = try outcome.response.flatMap({ try JSONParser.parse($0).object }) {

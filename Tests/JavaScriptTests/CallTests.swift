@@ -154,6 +154,48 @@ import Wire
         #expect(own?.code == 141)
     }
 
+    /// The engine quotes the line in its errors: the log has all of it, the client only what happened.
+    @Test func noLineOfTheSourceReachesTheClient() async throws {
+        let script = try Script(
+            """
+            const casos = {
+              nulo: () => null['clave-7'],
+              llamada: () => { const o = {}; return o.metodo('clave-7'); },
+              tabla: () => ({ clave: 'clave-7' })['otra'](),
+              suyo: () => { throw new TypeError('no vale (evaluating poco)'); },
+            };
+            Parse.Cloud.define('fallar', ({ params }) => casos[params.como]());
+            """)
+        let code = try await script.load()
+        for (how, message) in [
+            ("nulo", "null is not an object"), ("llamada", "o.metodo is not a function"),
+            ("tabla", "a value is not a function"), ("suyo", "no vale (evaluating poco)"),
+        ] {
+            let error = await fault { try await code.call("fallar", JSONObject([("como", .string(how))])) }
+            #expect(error?.code == 141)
+            #expect(error?.message == message)
+        }
+    }
+
+    @Test func aHookThatLeavesWhatCannotBeStoredIsToldOf() async throws {
+        let script = try Script(
+            """
+            Parse.Cloud.beforeSave('Temas', ({ object }) => {
+              let hondo = 1;
+              for (let i = 0; i < 600; i++) hondo = { hondo };
+              object.set('datos', object.get('hondo') ? hondo : '\\ud800');
+            });
+            """)
+        let code = try await script.load()
+        for deep in [true, false] {
+            let error = await fault {
+                try await code.trigger(.beforeSave, on: "Temas", JSONObject(), changes: ["hondo": .bool(deep)])
+            }
+            #expect(error?.code == 141)
+            #expect(error?.message.hasPrefix("main.js beforeSave Temas leaves what cannot be stored") == true)
+        }
+    }
+
     @Test func aFaultAtLoadNamesFileAndLine() async throws {
         let cases: [(String, [String: String], String)] = [
             ("const a = 1;\nnoHay();\n", [:], "main.js:2"),

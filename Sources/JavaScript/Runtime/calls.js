@@ -317,9 +317,18 @@
       const place = placeOf(error);
       host.log('error', `${name} ${className}`.trim() + ` threw ${error.name}: ${error.message}${place && ` at ${place}`}`);
     }
-    const told = (error && typeof error === 'object' && error.message ? error.message : error) || 'Script failed.';
+    const told = (error instanceof Error ? withoutSource(error.message) : error && typeof error === 'object' && error.message ? error.message : error)
+      || 'Script failed.';
     // What is no text goes to the client as it is.
     return { code: ParseError.SCRIPT_FAILED, message: textOf(told), thrown: typeof told === 'string' ? undefined : JSON.stringify(told) };
+  }
+  // The engine's own faults quote the line, which is nobody's business but the log's.
+  function withoutSource(message) {
+    if (typeof message !== 'string') return message;
+    const bare = message.replace(/\.? \((?:evaluating|In|near) '[^]*\)$/, '');
+    if (bare === message) return message;
+    const [, subject, verdict] = /^([^]*)( is not (?:a|an) [a-z]+)$/.exec(bare) || [];
+    return subject !== undefined && !/^[\w$.]{1,100}$/.test(subject) ? `a value${verdict}` : bare;
   }
   function textOf(value) {
     if (typeof value === 'string') return value.toWellFormed();
