@@ -196,6 +196,30 @@ import Wire
         }
     }
 
+    @Test func triggersThatNothingWouldCallAreRefused() async throws {
+        for (main, said) in [
+            ("Parse.Cloud.beforeSave(Parse.Session, () => {});", "only the afterLogout trigger"),
+            ("Parse.Cloud.afterFind('_Session', () => {});", "only the afterLogout trigger"),
+            ("Parse.Cloud.beforeLogin('Temas', () => {});", "beforeLogin is allowed for the _User class only"),
+        ] {
+            let script = try Script(main)
+            do {
+                _ = try await script.load()
+                Issue.record("it was loaded: \(main)")
+            } catch {
+                #expect("\(error)".contains(said), "\(main)")
+            }
+        }
+        let allowed = try Script(
+            """
+            Parse.Cloud.afterLogout(() => {}); Parse.Cloud.beforeLogin(Parse.User, () => {});
+            Parse.Cloud.afterLogin('_User', () => {});
+            """)
+        #expect(
+            try await allowed.load().description.handlers
+                == ["afterLogin _User", "afterLogout _Session", "beforeLogin _User"])
+    }
+
     @Test func aFaultAtLoadNamesFileAndLine() async throws {
         let cases: [(String, [String: String], String)] = [
             ("const a = 1;\nnoHay();\n", [:], "main.js:2"),

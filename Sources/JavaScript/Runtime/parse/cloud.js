@@ -16,6 +16,10 @@
     }
     if (typeof handler !== 'function') throw new TypeError(`${sort} ${name} ${className}: the handler is no function`);
     const label = `${name} ${className}`.trim();
+    // As the reference: log-ins make sessions past all hooks, so that a rule on them would be none.
+    if (className === '_Session' && name !== 'afterLogout') {
+      throw new Error(`${label}: only the afterLogout trigger is allowed for the _Session class`);
+    }
     checkValidator(validator, label);
     checkHandler(sort, name, className, handler);
     const limits = validator && validator.rateLimit ? rateLimits(sort, name, className, validator.rateLimit, label) : [];
@@ -97,6 +101,7 @@
     ['beforePasswordResetRequest', '_User'], ['accountExport', '_User']]) {
     Cloud[name] = (target, handler, validator) => {
       const isNamed = typeof target === 'string' || (target && typeof target.className === 'string' && typeof handler === 'function');
+      if (isNamed && classOf(target) !== className) throw new Error(`${name} is allowed for the ${className} class only`);
       const [body, check] = isNamed ? [handler, validator] : [target, handler];
       register('trigger', name, className, body, check);
     };
