@@ -76,6 +76,9 @@ enum WebhookAnswer {
         }
     }
 
+    /// Dates and names that every object is sent with; an answer never changes them.
+    fileprivate static let given: Set<String> = ["objectId", "className", "createdAt", "updatedAt"]
+
     private static func checked(_ objects: [JSON]) throws(Problem) -> [JSON] {
         for object in objects {
             guard let id = object.object?["objectId"]?.string, !id.isEmpty else {
@@ -83,5 +86,34 @@ enum WebhookAnswer {
             }
         }
         return objects
+    }
+}
+
+extension CloudAnswer {
+    /// Webhooks send back all that they were sent of an object, and others change it meanwhile: what comes back as it was
+    /// is not written again. The client is told of it all the same.
+    func withoutWhatStands(_ call: CloudCall) -> CloudAnswer {
+        guard call.payload["original"] != nil, let sent = call.payload["object"]?.object, let changes = call.changes,
+            case .object(var body)? = body, let object = body["object"]?.object
+        else { return self }
+        var written = JSONObject()
+        var standing: [JSON] = []
+        for (name, value) in object.members {
+            guard changes[name] == nil, sent[name] == value, !WebhookAnswer.given.contains(name),
+                value.object?["__type"] != "Relation"
+            else {
+                written[name] = value
+                continue
+            }
+            let within = changes.members.filter { $0.key.hasPrefix(name + ".") }
+            if within.isEmpty { standing.append(.string(name)) }
+            // Those that were not sent by themselves are in what was sent.
+            for (path, change) in within where sent[path] == nil { written[path] = change }
+        }
+        body["object"] = .object(written)
+        body["takenBack"] = .array(standing)
+        var answer = self
+        answer.body = .object(body)
+        return answer
     }
 }

@@ -27,7 +27,7 @@ final class WebhookCaller {
         do {
             let response = try await send(webhook, call, started)
             duration.observe(Double(Loop.monotonicNow() - started) / 1e9)
-            return try answer(response, webhook)
+            return try answer(response, webhook).withoutWhatStands(call)
         } catch let fault as Fault {
             failures.add()
             Log.shared.error(

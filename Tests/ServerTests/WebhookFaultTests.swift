@@ -219,6 +219,39 @@ import Wire
         }
     }
 
+    /// A webhook answers with all that it was sent, while others change the object.
+    @Test func whatComesBackAsItWasUndoesNobodysChange() async throws {
+        try await withServer { server in
+            let host = try HookHost(server.loop)
+            defer { host.close() }
+            let master = server.client
+            let made = try await master.must(
+                "POST", "/classes/Temas", ["votos": 1, "texto": "uno", "datos": ["a": 1, "b": 1]], master: true)
+            let path = "/classes/Temas/\(try #require(made.objectId))"
+            try await server.hook("beforeSave", of: "Temas", host.url())
+            let body: JSON = ["votos": 1, "texto": "UNO", "datos": ["a": 2, "b": 1], "lista": "nueva"]
+            host.answer = .held(["success": body])
+            var told: [JSON?] = []
+            let first = server.loop.spawn {
+                let reply = try? await master.must("PUT", path, ["datos.a": 2, "texto": "dos"])
+                told = ["texto", "lista", "votos", "datos"].map { reply?.json[$0] }
+            }
+            let isAsked = try await eventually(server.loop) { host.sent.count == 1 }
+            #expect(isAsked)
+            #expect(host.sent[0].body["object"]?.object?["datos"] == ["a": 2, "b": 1])
+            host.answer = .json([:])
+            try await master.must("PUT", path, ["votos": ["__op": "Increment", "amount": 1], "datos.b": 2])
+            host.release()
+            await first.value
+            // As the reference tells all that comes back.
+            #expect(told == ["UNO", "nueva", 1, ["a": 2, "b": 2]])
+            let stored = try await master.must("GET", path).json
+            #expect(stored["votos"] == 2)
+            #expect(stored["datos"] == ["a": 2, "b": 2])
+            #expect(stored["texto"] == "UNO" && stored["lista"] == "nueva")
+        }
+    }
+
     @Test func whoeverGoesAwayTakesTheCallAlong() async throws {
         try await withServer {
             $0.webhooks.callsPerHost = 1
