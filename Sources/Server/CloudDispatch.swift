@@ -285,17 +285,20 @@ final class CloudDispatch {
         write.wasSeenByHooks = true
         guard let body = answer.body?.object, let object = body["object"]?.object else { return }
         try replace(write, by: object)
-        write.changedByHooks += (body["takenBack"]?.array ?? []).compactMap(\.string)
+        let unwritten = Self.unwritten(of: write.className)
+        write.changedByHooks += (body["takenBack"]?.array ?? []).compactMap(\.string).filter { !unwritten.contains($0) }
+    }
+
+    /// What no hook changes, and no answer tells as changed. An application's class may have fields of the last two names.
+    private static func unwritten(of className: String) -> [String] {
+        let names = ["objectId", "className", "__type", "createdAt", "updatedAt"]
+        return className == "_User" || className == "_Session" ? names + ["sessionToken", "authData"] : names
     }
 
     /// What a hook answers is written in place of what was to be written.
     private func replace(_ write: Write, by body: JSONObject) throws {
         var body = body
-        for name in ["objectId", "className", "__type", "createdAt", "updatedAt"] { body[name] = nil }
-        // An application's class may have fields of these names.
-        if write.className == "_User" || write.className == "_Session" {
-            for name in ["sessionToken", "authData"] { body[name] = nil }
-        }
+        for name in Self.unwritten(of: write.className) { body[name] = nil }
         try api.store.denylist.check(body)
         var update = try Update.parse(body, creating: write.isNew)
         update.objectId = write.update.objectId

@@ -252,6 +252,26 @@ import Wire
         }
     }
 
+    @Test func aUserThatComesBackWholeKeepsItsLogInsToItself() async throws {
+        try await withServer { server in
+            let host = try HookHost(server.loop)
+            defer { host.close() }
+            let made = try await server.client.must(
+                "POST", "/users",
+                ["username": "ana", "password": "p", "authData": ["anonymous": ["id": "a1"]]])
+            let path = "/users/\(try #require(made.objectId))"
+            try await server.hook("beforeSave", of: "_User", host.url())
+            host.answer = .json([
+                "success": ["username": "ana", "authData": ["anonymous": ["id": "a1"]], "apodo": "a"]
+            ])
+            let reply = try await server.client.must("PUT", path, ["apodo": "b"], session: made.sessionToken)
+            #expect(reply.json["apodo"] == "a" && reply.json["username"] == "ana")
+            #expect(reply.json["authData"] == nil)
+            let stored = try await server.client.must("GET", path, session: made.sessionToken).json
+            #expect(stored["authData"] == ["anonymous": ["id": "a1"]])
+        }
+    }
+
     @Test func whoeverGoesAwayTakesTheCallAlong() async throws {
         try await withServer {
             $0.webhooks.callsPerHost = 1
