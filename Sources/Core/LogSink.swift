@@ -21,7 +21,11 @@ final class LogSink: @unchecked Sendable {
     init(descriptor: Int32) {
         self.descriptor = descriptor
         pthread_mutex_init(mutex, nil)
-        pthread_cond_init(changed, nil)
+        var attributes = pthread_condattr_t()
+        pthread_condattr_init(&attributes)
+        pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
+        pthread_cond_init(changed, &attributes)
+        pthread_condattr_destroy(&attributes)
     }
 
     // The thread holds the sink, so that one which was started lives as long as the process.
@@ -45,9 +49,15 @@ final class LogSink: @unchecked Sendable {
         if wasEmpty { pthread_cond_broadcast(changed) }
     }
 
+    /// Waits until all is written; for five seconds at most, since whoever reads the log may have stopped to.
     func flush() {
+        var end = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &end)
+        end.tv_sec += 5
         pthread_mutex_lock(mutex)
-        while !waiting.isEmpty || isWriting { pthread_cond_wait(changed, mutex) }
+        while !waiting.isEmpty || isWriting {
+            guard pthread_cond_timedwait(changed, mutex, &end) == 0 else { break }
+        }
         pthread_mutex_unlock(mutex)
     }
 
@@ -68,6 +78,9 @@ final class LogSink: @unchecked Sendable {
     }
 
     private func run() {
+        // What a full disk did not take, and whether it took the last line in part.
+        var lost = 0
+        var isTorn = false
         pthread_mutex_lock(mutex)
         while true {
             while waiting.isEmpty { pthread_cond_wait(changed, mutex) }
@@ -84,28 +97,34 @@ final class LogSink: @unchecked Sendable {
             isWriting = true
             pthread_mutex_unlock(mutex)
             ring.append(lines)
-            writeAll(lines)
+            let notice = lost > 0 ? "\(isTorn ? "\n" : "")(\(lost) lines of the log could not be written here)\n" : ""
+            let bytes = Array(notice.utf8) + lines
+            let written = write(all: bytes)
+            if written > 0 { isTorn = bytes[written - 1] != UInt8(ascii: "\n") }
+            if written >= notice.utf8.count { lost = 0 }
+            lost += bytes[max(written, notice.utf8.count)...].count { $0 == UInt8(ascii: "\n") }
             pthread_mutex_lock(mutex)
             isWriting = false
             pthread_cond_broadcast(changed)
         }
     }
 
-    private func writeAll(_ bytes: [UInt8]) {
+    /// - Returns: How many bytes went out: fewer where the disk is full, or nobody reads the log any more.
+    private func write(all bytes: [UInt8]) -> Int {
         bytes.withUnsafeBytes { bytes in
             var rest = UnsafeRawBufferPointer(rebasing: bytes[...])
             while let start = rest.baseAddress, rest.count > 0 {
                 let count = Glibc.write(descriptor, start, rest.count)
                 if count < 0 {
                     if errno == EINTR { continue }
-                    // Nobody reads the log any more; there is nobody to tell.
-                    guard errno == EAGAIN else { return }
+                    guard errno == EAGAIN else { break }
                     var poll = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
                     Glibc.poll(&poll, 1, -1)
                     continue
                 }
                 rest = UnsafeRawBufferPointer(rebasing: rest[count...])
             }
+            return bytes.count - rest.count
         }
     }
 }

@@ -1,5 +1,6 @@
 import Core
 import Foundation
+import Glibc
 import Testing
 
 @Suite struct LogTests {
@@ -39,6 +40,41 @@ import Testing
         }
         #expect(lines.count == 1)
         #expect(lines[0].hasSuffix(#" warning first\nsecond plain=x spaced="a b" quote="\"" empty="""#))
+    }
+
+    /// The disk that holds the log is full for a while.
+    @Test func whatAFullDiskDidNotTakeIsCounted() throws {
+        let url = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        _ = FileManager.default.createFile(atPath: url.path, contents: nil)
+        defer { try? FileManager.default.removeItem(at: url) }
+        let file = try FileHandle(forWritingTo: url)
+        let full = try #require(FileHandle(forWritingAtPath: "/dev/full"))
+        let descriptor = dup(full.fileDescriptor)
+        defer { close(descriptor) }
+        let log = Log(descriptor: descriptor)
+        for number in 1...3 {
+            log.info("lost \(number)")
+            log.flush()
+        }
+        dup2(file.fileDescriptor, descriptor)
+        log.info("kept")
+        log.flush()
+        let lines = try String(contentsOf: url, encoding: .utf8).split(separator: "\n")
+        #expect(lines.count == 2 && lines[0] == "(3 lines of the log could not be written here)", "\(lines)")
+        #expect(lines.last?.hasSuffix("kept") == true, "\(lines)")
+    }
+
+    /// A pipe whose reader hangs holds up no end.
+    @Test func aLogThatNobodyReadsDoesNotKeepTheProcess() {
+        let pipe = Pipe()
+        let log = Log(descriptor: pipe.fileHandleForWriting.fileDescriptor)
+        log.info(String(repeating: "x", count: 1 << 20))
+        let start = Date()
+        log.flush()
+        #expect(Date().timeIntervalSince(start) < 30)
+        // The writing thread holds on to the pipe until all is read.
+        var count = 0
+        while count <= 1 << 20 { count += pipe.fileHandleForReading.availableData.count }
     }
 
     @Test(arguments: [Log.Format.json, .text])
