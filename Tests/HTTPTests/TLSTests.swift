@@ -38,7 +38,7 @@ import Testing
         #expect(
             await failure {
                 try await serveEcho(tls: TLS(certificateChain: "no", privateKey: "no")) { _ in }
-            } as? HTTPServerError == HTTPServerError.notStarted)
+            } as? HTTPServerError == HTTPServerError.unusableCertificate)
     }
 
     @Test func largeBodiesGoBothWays() async throws {

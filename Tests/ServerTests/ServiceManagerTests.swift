@@ -6,6 +6,31 @@ import TestSupport
 import Testing
 import Wire
 
+/// A port of this machine that somebody listens on.
+private final class RawListener: Sendable {
+    private let descriptor: Int32
+    let port: Int
+
+    init() {
+        let listening = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        withUnsafeMutablePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                _ = bind(listening, $0, length)
+                _ = listen(listening, 1)
+                _ = getsockname(listening, $0, &length)
+            }
+        }
+        port = Int(UInt16(bigEndian: address.sin_port))
+        descriptor = listening
+    }
+
+    func close() { Glibc.close(descriptor) }
+}
+
 /// What a service manager and its signals do with a running server.
 @Suite(.serialized) struct ServiceManagerTests {
     @Test func aRenewedCertificateIsReadOnSIGHUP() async throws {
@@ -52,11 +77,50 @@ import Wire
             let another = HTTPClient(loop: loop)
             another.certificateAuthorities = second.chain
             #expect(await status(another, url) == 200)
+            try replace(chain, by: first.chain)
+            server.child.signal(SIGHUP)
+            _ = try await blocking { manager.next() }
+            #expect(try await blocking { manager.next() } == "READY=1")
+            try FileManager.default.removeItem(atPath: chain)
+            server.child.signal(SIGHUP)
+            _ = try await blocking { manager.next() }
+            #expect(try await blocking { manager.next() } == "READY=1")
+            #expect(await status(another, url) == 200)
 
             server.child.signal(SIGTERM)
             #expect(try await blocking { manager.next() } == "STOPPING=1")
             for client in [old, new, stranger, another] { client.close() }
             #expect(try await server.exit(within: 20) == 0, "\(server.printed)")
+            let reasons = server.printed.split(separator: "\n").filter { $0.contains("the old one stays") }
+            #expect(reasons.count == 3)
+            #expect(reasons.filter { $0.contains("or they do not belong together") }.count == 2, "\(reasons)")
+            #expect(reasons.last?.contains("Can't read \(chain): ") == true, "\(reasons)")
+        }
+    }
+
+    @Test func whatCannotBeServedIsSaidInASentence() async throws {
+        let folder = HermesProcess.makeFolder("cannot")
+        defer { removeFolder(folder) }
+        let database = try await TestDatabase.make(template: .migrated)
+        let first = try certificate("first", in: folder)
+        let second = try certificate("second", in: folder)
+        let taken = RawListener()
+        defer { taken.close() }
+        for (options, words) in [
+            (
+                [("port", .number(Double(taken.port)))],
+                "Can't listen on 127.0.0.1:\(taken.port): Address already in use."
+            ),
+            (
+                [("tlsCertificate", .string(first.chain)), ("tlsKey", .string(second.key))],
+                "or they do not belong together."
+            ),
+            ([("tlsCertificate", .string(first.chain)), ("tlsKey", "/nowhere")], "Can't read /nowhere: "),
+        ] as [([(String, JSON)], String)] {
+            let server = try HermesProcess(folder: folder, conninfo: database.conninfo, options: options)
+            let exit = try await server.exit(within: 20)
+            #expect(exit == 1)
+            #expect(server.printed.contains("hermes: ") && server.printed.contains(words), "\(server.printed)")
         }
     }
 

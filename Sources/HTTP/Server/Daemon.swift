@@ -49,7 +49,7 @@ final class Daemon {
         options.add(.UNESCAPE_CALLBACK, unsafeBitCast(leaveEscaped, to: Int.self), nil)
         options.add(.END, 0, nil)
         handle = hermes_mhd_start(flags, requestProceeded, argument, options.items)
-        guard handle != nil else { throw HTTPServerError.notStarted }
+        guard handle != nil else { throw isSecure ? HTTPServerError.unusableCertificate : .notStarted }
     }
 
     deinit { stop() }

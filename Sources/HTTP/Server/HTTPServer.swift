@@ -205,9 +205,13 @@ public final class HTTPServer {
     }
 }
 
-public enum HTTPServerError: Error, Equatable {
-    /// libmicrohttpd did not start: an unusable certificate or key, or no descriptor left.
+public enum HTTPServerError: Error, Equatable, CustomStringConvertible {
+    /// libmicrohttpd did not start: no descriptor is left.
     case notStarted
+    /// The same with TLS, where nearly always the certificate or the key is the reason.
+    case unusableCertificate
+    /// The certificate's or the key's file, with the system's message.
+    case unreadable(String)
     /// The address is taken, not local, or not an address; with the system's message.
     case cannotListen(String)
     /// The client has closed its connection, or had it closed for being too slow.
@@ -216,4 +220,18 @@ public enum HTTPServerError: Error, Equatable {
     case bodyTooLarge
     /// The client asked for no upgrade, or has been answered already.
     case cannotUpgrade
+
+    /// For who runs the server.
+    public var description: String {
+        switch self {
+        case .notStarted: "The HTTP server does not start: no file descriptor is left."
+        case .unusableCertificate:
+            "The certificate and its key can't be used: one of them is no PEM, or they do not belong together."
+        case .unreadable(let reason): "Can't read \(reason)"
+        case .cannotListen(let reason): "Can't listen on \(reason)."
+        case .clientGone: "The client has gone."
+        case .bodyTooLarge: "The body is too large."
+        case .cannotUpgrade: "The connection can't become another protocol's."
+        }
+    }
 }

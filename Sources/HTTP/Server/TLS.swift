@@ -13,8 +13,16 @@ public struct TLS: Sendable {
     }
 
     /// Reads both from files.
+    ///
+    /// - Throws: `HTTPServerError.unreadable`.
     public init(certificateFile: String, keyFile: String) throws {
-        certificateChain = try String(contentsOfFile: certificateFile, encoding: .utf8)
-        privateKey = try String(contentsOfFile: keyFile, encoding: .utf8)
+        certificateChain = try TLS.contents(certificateFile)
+        privateKey = try TLS.contents(keyFile)
+    }
+
+    private static func contents(_ file: String) throws -> String {
+        do { return try String(contentsOfFile: file, encoding: .utf8) } catch {
+            throw HTTPServerError.unreadable("\(file): \(error.localizedDescription)")
+        }
     }
 }
