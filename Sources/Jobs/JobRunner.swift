@@ -89,8 +89,13 @@ public final class JobRunner {
     public func stop(grace: Duration) async {
         isStopping = true
         awaken()
+        let end = Loop.monotonicNow() + grace.inNanoseconds
+        // Where the database does not answer, this would be never; what it gave meanwhile is another's with the lease.
+        let impatience = loop.schedule(after: grace.inNanoseconds) { [taking] in taking?.cancel() }
         await taking?.value
-        await waitUntilIdle(atMost: grace)
+        impatience.cancel()
+        let now = Loop.monotonicNow()
+        await waitUntilIdle(atMost: .nanoseconds(Int64(end > now ? end - now : 0)))
         for job in running.values { job.interrupt(.stopped) }
         // They end soon after they were told; one that does not keeps its lease until that ends by itself.
         await waitUntilIdle(atMost: .seconds(5))
@@ -135,8 +140,9 @@ public final class JobRunner {
                     JobSQL.forget, [.double(options.keepFinished.inSeconds), .double(options.keepDead.inSeconds)])
             }
         } catch {
-            // The database can't be reached, or is going away: the next time.
+            // The database can't be reached, or this node is going away: the next time.
             if let error = error as? PostgresError, error.kind == .closed || error.isUnavailable { return }
+            if error is CancellationError { return }
             Log.shared.error("the queue of jobs could not be looked at", ["error": "\(error)"])
         }
     }

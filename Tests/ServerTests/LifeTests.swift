@@ -55,6 +55,37 @@ import Wire
         }
     }
 
+    /// PostgreSQL hangs, with its machine or its disk, while the queue of jobs is being asked.
+    @Test func aDatabaseThatHangsKeepsNoServerFromItsEnd() async throws {
+        let folder = HermesProcess.makeFolder("hangs")
+        defer { removeFolder(folder) }
+        let database = try await TestDatabase.make(template: .migrated)
+        try await onWorker { loop in
+            let server = try HermesProcess(
+                folder: folder, conninfo: database.conninfo,
+                options: [("drainTimeout", 1), ("jobs", ["poll": 0.1])])
+            try await server.waitUntilReady(loop)
+            let sql = Database(loop: loop, configuration: database.configuration)
+            let backends = try await sql.read(
+                """
+                SELECT pid FROM pg_stat_activity
+                WHERE datname = current_database() AND application_name = 'hermes' AND pid <> pg_backend_pid()
+                """)
+            var stalled: [StalledBackend] = []
+            for row in 0..<backends.count {
+                stalled.append(try await StalledBackend(pid_t(backends.int(row, 0)), sql))
+            }
+            #expect(!stalled.isEmpty)
+            // Several polls long: nothing tells that one hangs.
+            try await loop.sleep(nanoseconds: 1_000_000_000)
+            server.child.signal(SIGTERM)
+            let exit = try await server.exit(within: 12)
+            #expect(exit == 0, "\(server.printed)")
+            for backend in stalled { backend.resume() }
+            await sql.close()
+        }
+    }
+
     @Test func aSecondServerOnTheSameFolderIsRefused() async throws {
         let folder = HermesProcess.makeFolder("second")
         defer { removeFolder(folder) }
