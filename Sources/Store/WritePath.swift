@@ -139,15 +139,20 @@ extension Store {
         let after = hooks[write.kind == .delete ? .afterDelete : .afterSave]
         guard !after.isEmpty else { return }
         await write.operation.afterCommit {
-            for hook in after {
-                do { try await hook.run(write) } catch {
-                    Log.shared.error(
-                        "a hook failed behind a write that stands",
-                        ["hook": .text(hook.name), "class": .text(write.className), "error": "\(error)"])
-                    // A delete's client is told, as the reference does; a save's is not.
-                    if write.kind == .delete { written.failure = error }
+            // What belongs to a write that stands is done to its end, though the client may have gone: in a task that is
+            // not cancelled with the request's.
+            let running = write.operation.store.database.loop.spawnImmediately {
+                for hook in after {
+                    do { try await hook.run(write) } catch {
+                        Log.shared.error(
+                            "a hook failed behind a write that stands",
+                            ["hook": .text(hook.name), "class": .text(write.className), "error": "\(error)"])
+                        // A delete's client is told, as the reference does; a save's is not.
+                        if write.kind == .delete { written.failure = error }
+                    }
                 }
             }
+            await running.value
             written.replacement = write.replacement
             for (name, value) in write.shownByHooks.members where !written.hidden.contains(name) {
                 written.answered[name] = value

@@ -483,6 +483,54 @@ import Wire
         }
     }
 
+    /// As where it counts: the write stands, so the count does too.
+    @Test(arguments: ["afterSave", "afterDelete"])
+    func whatFollowsAWriteIsDoneThoughItsClientHasGone(kind: String) async throws {
+        let hasBegun = Waiter()
+        let goesOn = Waiter()
+        let isAsked = Waiter()
+        let isMissed = Waiter()
+        var code = CloudCode()
+        code.functions["espera"] = CloudHandler("espera") { _ in
+            isAsked.resume()
+            defer { isMissed.resume() }
+            try await Waiter().wait()
+            return CloudAnswer()
+        }
+        code.triggers[Trigger(try #require(TriggerKind(rawValue: kind)), on: "Temas")] = [
+            CloudHandler("detrás") { call in
+                hasBegun.resume()
+                try await goesOn.wait()
+                _ = try await call.caller.send(CloudRequest("POST", "classes/Notas", body: ["n": 1], as: .master))
+                return CloudAnswer()
+            }
+        ]
+        try await withServer(cloud: code) { server in
+            let client = server.client
+            try await client.must("POST", "/classes/Notas", ["n": 0], master: true)
+            let task = server.loop.spawn {
+                guard kind == "afterDelete" else {
+                    _ = try? await client.send("POST", "/classes/Temas", ["n": 1], master: true)
+                    return
+                }
+                let made = try? await client.must("POST", "/classes/Temas", ["n": 1], master: true)
+                _ = try? await client.send("DELETE", "/classes/Temas/\(made?.objectId ?? "")", master: true)
+            }
+            try await hasBegun.wait()
+            task.cancel()
+            await task.value
+            // Who went later is missed: so is the first.
+            let other = server.loop.spawn { _ = try? await client.send("POST", "/functions/espera") }
+            try await isAsked.wait()
+            other.cancel()
+            await other.value
+            try await isMissed.wait()
+            goesOn.resume()
+            let isDone = try await eventually(server.loop) { try await server.all("Notas").count == 2 }
+            #expect(isDone)
+        }
+    }
+
     @Test func whatIsRegisteredLaterCountsFromTheNextRequest() async throws {
         try await withServer(workers: 2) { server in
             let client = server.client
