@@ -172,4 +172,21 @@ import Testing
             #expect(try await client.rest() == "")
         }
     }
+
+    /// What comes together with the end of the client's side is one event: the end must not be missed.
+    @Test(arguments: [
+        ("GET / HTTP/1.1\r\nHost: test\r\n\r\n", 1),
+        ("GET / HTTP/1.1\r\nHost: test\r\n\r\nGET / HTTP/1.1\r\nHost: test\r\n\r\n", 2),
+        ("GET / HTTP/1.1\r\nHos", 0), ("POST / HTTP/1.1\r\nHost: test\r\nContent-Length: 9\r\n\r\nhel", 0),
+    ])
+    func aClientThatHasSentAllIsAnsweredAndLetGo(_ text: String, _ answers: Int) async throws {
+        try await serveEcho { served in
+            let client = try served.client()
+            try await client.send(text)
+            client.halfClose()
+            let rest = try await client.rest()
+            #expect(rest.matches(of: /HTTP\/1.1 200/).count == answers, "\(rest)")
+            try await until(served.loop) { served.server.connectionCount == 0 }
+        }
+    }
 }

@@ -37,6 +37,8 @@ final class Connection {
     private var acknowledged: UInt64 = 0
     private var watch: Loop.Watch?
     private var peerIsGone = false
+    /// Whether it was looked, in this phase, if the client has ended its side.
+    private var hasLooked = false
     /// What the connection was handed over to.
     private(set) weak var upgradedConnection: UpgradedConnection?
 
@@ -53,6 +55,7 @@ final class Connection {
         default: self.phase = phase
         }
         self.deadline = deadline
+        hasLooked = false
         since = server.loop.now
         if phase != .handling { unwatch() }
     }
@@ -108,6 +111,7 @@ final class Connection {
         if descriptor < 0 { return }
         if deadline != 0 { deadline &+= late }
         if phase == .handling, !peerIsGone, watch == nil, now &- since >= server.limits.watchAfter { watchForPeer() }
+        if !hasLooked, now &- since >= server.limits.watchAfter { lookForEnd() }
         guard deadline != 0, now >= deadline else { return }
         var acknowledged: UInt64 = 0
         var received: UInt64 = 0
@@ -127,6 +131,18 @@ final class Connection {
         shutDown()
         // One that is suspended would not see it.
         exchange?.clientHasGone()
+    }
+
+    /// libmicrohttpd is told once of what came and that nothing more will, reads the one, and waits for the other until the
+    /// connection's time is up.
+    private func lookForEnd() {
+        hasLooked = true
+        switch phase {
+        case .idle, .head, .body:
+            var byte: UInt8 = 0
+            if recv(descriptor, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT)) == 0 { shutDown() }
+        default: break
+        }
     }
 
     private func watchForPeer() {
