@@ -49,7 +49,8 @@ extension Request {
         nonmutating set { details.context = newValue.jsonObject }
     }
 
-    /// The client's headers, by their names in lower case, without master key and maintenance key. Empty for what cloud code asks for.
+    /// The client's headers, by their names in lower case, without master key and maintenance key. Empty for what cloud
+    /// code asks for.
     public var headers: [String: String] {
         let call = details.call
         let headers = call.headers?.members ?? call.payload["headers"]?.object ?? JSONObject()

@@ -69,9 +69,8 @@ import Testing
         let pipe = Pipe()
         let log = Log(descriptor: pipe.fileHandleForWriting.fileDescriptor)
         log.info(String(repeating: "x", count: 1 << 20))
-        let start = Date()
+        // It returns: that is the test.
         log.flush()
-        #expect(Date().timeIntervalSince(start) < 30)
         // The writing thread holds on to the pipe until all is read.
         var count = 0
         while count <= 1 << 20 { count += pipe.fileHandleForReading.availableData.count }

@@ -79,12 +79,15 @@ final class Client {
     }
 
     /// What the server answers in the end to a user's sign-up.
-    func signUp(_ user: JSON) async throws -> Reply {
-        var reply = try await send("POST", "/users", user)
+    func signUp(_ user: JSON) async throws -> Reply { try await sendPassword("POST", "/users", user) }
+
+    /// What the server answers in the end to a request that sets a password.
+    func sendPassword(_ method: String, _ path: String, _ body: JSON, master: Bool = false) async throws -> Reply {
+        var reply = try await send(method, path, body, master: master)
         for _ in 0..<20 where reply.status == 503 {
             // The server has more passwords to check than a busy machine can, and says when to come again.
             try await Task.sleep(for: .seconds(reply.header("Retry-After").flatMap { Int($0) } ?? 1))
-            reply = try await send("POST", "/users", user)
+            reply = try await send(method, path, body, master: master)
         }
         return reply
     }

@@ -151,7 +151,8 @@ private struct Stage {
             let part: JSON = ["method": "DELETE", "path": .string("/parse/sessions/\(session)")]
             try await client.must("POST", "/batch", ["transaction": true, "requests": [part]], master: true)
         case .passwordChanged:
-            try await client.must("PUT", "/users/\(user.id)", ["password": "another"], master: true)
+            let reply = try await client.sendPassword("PUT", "/users/\(user.id)", ["password": "another"], master: true)
+            guard reply.isSuccess else { throw Client.Unexpected(reply) }
         case .userDeleted: try await client.must("DELETE", "/users/\(user.id)", master: true)
         case .memberRemoved:
             let change: JSON = ["users": Stage.relation("RemoveRelation", "_User", user.id)]

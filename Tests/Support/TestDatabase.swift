@@ -57,6 +57,7 @@ public final class TestDatabase: Sendable {
     public var configuration: DatabaseConfiguration {
         var configuration = DatabaseConfiguration(conninfo)
         configuration.statementTimeout = .seconds(240)
+        configuration.idleTransactionTimeout = .seconds(240)
         configuration.waitBound = .seconds(60)
         return configuration
     }
