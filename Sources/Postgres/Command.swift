@@ -36,6 +36,8 @@ final class Command {
     /// It runs for long itself, so there is no point in sending it elsewhere.
     var isSlow = false
     var isInBacklog = false
+    /// It goes with the fast ones though its statement counts as slow, to see whether it is.
+    var isTrial = false
     /// What its statement has cost so far.
     var cost: ReadCosts.Cost?
     /// Which reads of the connection that it was last sent on are answered in one piece with it.

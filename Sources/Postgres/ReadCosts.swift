@@ -8,6 +8,8 @@ struct ReadCosts {
         fileprivate(set) var typical: Double
         /// It has run.
         fileprivate(set) var isKnown = false
+        /// When one of its reads was last tried as a fast one though it counts as slow.
+        var triedAt: UInt64 = 0
         init(typical: Double) { self.typical = typical }
     }
 
@@ -28,14 +30,15 @@ struct ReadCosts {
         return cost
     }
 
-    /// A run has taken this long, or has already lasted this long; from `slow` on it is a slow one.
-    mutating func record(_ cost: Cost, _ nanoseconds: UInt64, slow: UInt64) {
+    /// A run has taken this long, or has already lasted this long; from `slow` on it is a slow one. `isTrial`: it was run
+    /// to see whether a statement that counts as slow is so; when it is not, what was thought of it halves.
+    mutating func record(_ cost: Cost, _ nanoseconds: UInt64, slow: UInt64, isTrial: Bool = false) {
         let time = Double(nanoseconds)
         cost.isKnown = true
         if nanoseconds >= slow {
             cost.typical += max(0, time - cost.typical) / 4
         } else {
-            cost.typical += (time - cost.typical) / 8
+            cost.typical += (time - cost.typical) / (isTrial ? 2 : 8)
             mean += (time - mean) / 64
         }
     }

@@ -10,6 +10,9 @@ import Core
 /// slow read that began last is cancelled and begins anew in its own lane. So `read` is for statements without side
 /// effects.
 ///
+/// One long run makes a statement count as slow, and may have been the machine's fault. So that its reads do not wait for
+/// the end of others that are slow indeed, one of them is tried as a fast one now and then.
+///
 /// Where everything is slow because the machine has too much to do, moving reads would only add to it: in the long run
 /// at most one read in ten is sent once more.
 final class SharedPool: ConnectionOwner {
@@ -39,6 +42,8 @@ final class SharedPool: ConnectionOwner {
     /// How many reads may be sent once more now: what two full connections hold, then a tenth of the reads that end.
     private var movesLeft: Double = 512
     private let mostMoves: Double = 512
+    /// When a read of a statement that counts as slow may be tried as a fast one again.
+    private var nextTrial: UInt64 = 0
 
     init(loop: Loop, configuration: DatabaseConfiguration, hosts: Hosts, buffer: ParameterBuffer) {
         self.loop = loop
@@ -217,12 +222,15 @@ final class SharedPool: ConnectionOwner {
 
     private func belongsInSlowLane(_ command: Command) -> Bool {
         guard slowLimit > 0 else { return false }
-        return command.isSlow || command.kills > 0 || (command.cost?.typical ?? 0) > Double(patience)
+        return isSlowItself(command) || !command.isTrial && (command.cost?.typical ?? 0) > Double(patience)
     }
+
+    /// Not by what is known of its statement, but by its own run.
+    private func isSlowItself(_ command: Command) -> Bool { command.isSlow || command.kills > 0 }
 
     /// Whether what is known of a read's statement holds for it.
     private func isSure(_ read: Command) -> Bool {
-        read.moves == 0 && read.failures == 0 && read.cost?.isKnown == true
+        read.moves == 0 && read.failures == 0 && !read.isTrial && read.cost?.isKnown == true
     }
 
     /// The connection for a fast read: the first one on which it would not wait for long, since the more reads go together,
@@ -331,6 +339,25 @@ final class SharedPool: ConnectionOwner {
         }
         expire(&fastLane)
         expire(&slowLane)
+        tryOneThatWaits()
+    }
+
+    /// Of the reads that wait only because their statement counts as slow, for longer than it is thought to take: one goes
+    /// to the fast lane, of the statement that is thought to be the fastest. Should it be slow indeed, it gives way like
+    /// any other that turns out so; and trials have pauses, so that fast reads keep most of their connections' time.
+    private func tryOneThatWaits() {
+        let now = loop.now
+        guard !slowLane.isEmpty, now >= nextTrial else { return }
+        nextTrial = now + slowRead * 8
+        let waiting = slowLane.elements.filter { read in
+            guard !read.isDone, read.copies == 0, !isSlowItself(read), let cost = read.cost else { return false }
+            return Double(now - min(now, max(read.since, cost.triedAt))) > cost.typical
+        }
+        guard let read = waiting.min(by: { ($0.cost?.typical ?? 0) < ($1.cost?.typical ?? 0) }) else { return }
+        read.cost?.triedAt = now
+        read.isTrial = true
+        slowLane.removeAll { $0 === read }
+        fastLane.prepend(contentsOf: [read])
     }
 
     /// Where slow reads hold all connections that there may be: the one whose read began last, of those that are not in
@@ -386,7 +413,8 @@ final class SharedPool: ConnectionOwner {
         settle(command, connection)
         if case .rows = outcome, let cost = command.cost {
             // The time may be our own, that of a long turn: slow is only what the timer found running.
-            costs.record(cost, command.isSlow ? command.ran : min(command.ran, patience - 1), slow: patience)
+            let time = command.isSlow ? command.ran : min(command.ran, patience - 1)
+            costs.record(cost, time, slow: patience, isTrial: command.isTrial)
         }
         guard !command.isDone else { return }
         movesLeft = min(movesLeft + 0.1, mostMoves)

@@ -53,6 +53,44 @@ import Testing
         }
     }
 
+    @Test func oneLongRunKeepsNoStatementBehindSlowReads() async throws {
+        let shared = try await TestDatabase.make()
+        try await shared.withDatabase { _, database in
+            let release = Waiter()
+            let isHeld = Waiter()
+            let holder = database.loop.spawn {
+                _ = try? await database.transaction { transaction in
+                    _ = try await transaction.execute("SELECT pg_advisory_xact_lock(7)")
+                    isHeld.resume()
+                    try await release.wait()
+                }
+            }
+            try await isHeld.wait()
+            let sometimesSlow: Statement = "SELECT pg_sleep($1::float8)"
+            _ = try await database.read(sometimesSlow, [.double(1)])
+            // More than slow reads may hold.
+            let slow = Ended()
+            let all = database.loop.spawn {
+                slow.results = await database.loop.concurrently(24) { index in
+                    _ = try await database.read(self.waits(index % 2))
+                }
+            }
+            let blocked = try await eventually(database.loop) {
+                let waiting = try await database.write(
+                    "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+                )
+                return waiting.int(0, 0) >= 6
+            }
+            #expect(blocked)
+            for _ in 0..<5 { _ = try await database.read(sometimesSlow, [.double(0)]) }
+            #expect(slow.results.isEmpty)
+            release.resume()
+            await holder.value
+            await all.value
+            for result in slow.results { try result.get() }
+        }
+    }
+
     @Test func connectionsGrowWithTheWorkThatIsQueuedThoughNoReadIsSlow() async throws {
         let shared = try await TestDatabase.make()
         let configure: @Sendable (inout DatabaseConfiguration) -> Void = {
