@@ -233,9 +233,10 @@ final class OwnedPool: ConnectionOwner {
     }
 
     func waitedTooLong() -> PostgresError {
-        backoff.lastError
-            ?? PostgresError(
-                .poolExhausted, "all connections for writes were busy for as long as a statement may wait")
+        if let error = backoff.lastError { return error }
+        guard all.contains(where: { $0.phase == .ready }) else { return .notConnectedYet }
+        return PostgresError(
+            .poolExhausted, "all connections for writes were busy for as long as a statement may wait")
     }
 
     // MARK: ConnectionOwner

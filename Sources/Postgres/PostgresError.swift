@@ -70,6 +70,10 @@ public struct PostgresError: Error, Sendable, Hashable, CustomStringConvertible,
         case .parameter, .resultType, .closed: return false
         }
     }
+    /// For what waited as long as it may, while the first connection was still being made.
+    static var notConnectedYet: PostgresError {
+        PostgresError(.unavailable, "PostgreSQL has not answered for as long as a statement may wait")
+    }
     /// The server takes no writes: it is a replica, or became one.
     public var isReadOnlyServer: Bool { sqlState == "25006" }
     /// The statement does not suit the tables as they are now: a column or table is gone, or has another type. Worth

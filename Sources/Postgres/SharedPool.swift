@@ -377,7 +377,7 @@ final class SharedPool: ConnectionOwner {
     }
 
     private func waitedTooLong() -> PostgresError {
-        if let error = backoff.lastError, !connections.contains(where: { $0.phase == .ready }) { return error }
+        guard connections.contains(where: { $0.phase == .ready }) else { return backoff.lastError ?? .notConnectedYet }
         return PostgresError(.poolExhausted, "all connections for reads were busy for as long as a read may wait")
     }
 
