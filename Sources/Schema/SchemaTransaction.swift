@@ -20,16 +20,23 @@ struct SchemaTransaction {
             throw ParseError(119, "\(className) is kept by the server itself, by way of other routes.")
         }
         let table = quoted(className)
-        try await run(
-            """
-            CREATE TABLE \(table) (
-                "objectId" text COLLATE "C" PRIMARY KEY,
-                "createdAt" timestamp(3) with time zone NOT NULL,
-                "updatedAt" timestamp(3) with time zone NOT NULL,
-                "_rperm" text[],
-                "_wperm" text[]
-            )
-            """)
+        do {
+            try await run(
+                """
+                CREATE TABLE \(table) (
+                    "objectId" text COLLATE "C" PRIMARY KEY,
+                    "createdAt" timestamp(3) with time zone NOT NULL,
+                    "updatedAt" timestamp(3) with time zone NOT NULL,
+                    "_rperm" text[],
+                    "_wperm" text[]
+                )
+                """)
+        } catch let error as PostgresError where ["42P07", "42710"].contains(error.sqlState) {
+            throw ParseError(
+                103,
+                "The class \(className) cannot be made: the database has a table, a view or a type of that name which is "
+                    + "no class. Give the class another name, or rename what is there.")
+        }
         try await run("CREATE INDEX ON \(table) (\"createdAt\", \"objectId\")")
         try await addColumns(
             className,
@@ -49,6 +56,11 @@ struct SchemaTransaction {
                     105,
                     "The class \(className) cannot get another field: PostgreSQL keeps those that were deleted, and "
                         + "has room for 1600 in all.")
+            } catch let error as PostgresError where error.sqlState == "42701" {
+                throw ParseError(
+                    105,
+                    "The table of \(className) has a column already that is no field: \(error.message). Give the field "
+                        + "another name, or drop the column.")
             }
         }
         for (name, field) in fields {

@@ -8,6 +8,28 @@ import Wire
 
 /// How a class grows: within a transaction and beside those who use it.
 @Suite struct GrowthTests {
+    // MARK: beside what others have made
+
+    @Test func whatWasMadeByHandStandsInTheWayInWords() async throws {
+        try await withCatalogue { catalogue, database in
+            _ = try await catalogue.ensure("Temas", fields: [:])
+            _ = try await database.write("ALTER TABLE \"Temas\" ADD COLUMN votos text")
+            _ = try await database.write("CREATE TABLE \"Ajena\" (id int)")
+            _ = try await database.write("CREATE TYPE \"Tipo\" AS ENUM ('a')")
+            let column = await failure(of: { _ = try await catalogue.ensure("Temas", fields: ["votos": .number]) })
+            #expect((column as? ParseError)?.code == 105)
+            #expect((column as? ParseError)?.message.contains("votos") == true)
+            for name in ["Ajena", "Tipo"] {
+                let table = await failure(of: { _ = try await catalogue.ensure(name, fields: [:]) })
+                #expect((table as? ParseError)?.code == 103)
+                #expect((table as? ParseError)?.message.contains(name) == true)
+            }
+            // What is not in the way goes on.
+            let snapshot = try await catalogue.ensure("Temas", fields: ["otros": .number])
+            #expect(snapshot["Temas"]?.fields["otros"] != nil)
+        }
+    }
+
     // MARK: in a transaction
 
     @Test func aTransactionThatHasWrittenToAClassMayLetItGrow() async throws {
