@@ -145,6 +145,7 @@ final class Node: Sendable {
     /// Starts each worker's server, then listens.
     func start() async throws {
         try await readSettings()
+        if let tls = try certificate() { warn(of: tls) }
         for worker in workers {
             let server = try await Resident(on: worker) { loop in
                 let server = try WorkerServer(loop: loop, node: self)
@@ -225,6 +226,21 @@ final class Node: Sendable {
         return try TLS(certificateFile: certificate, keyFile: key)
     }
 
+    /// A certificate that clients refuse, or will soon, is told at the start and at each reload.
+    private func warn(of tls: TLS) {
+        guard let certificate = try? Certificate(tls) else { return }
+        switch certificate.state() {
+        case .notYet:
+            Log.shared.error(
+                "clients refuse the certificate: it is not good yet", ["from": .text(certificate.firstDay)])
+        case .ended:
+            Log.shared.error("clients refuse the certificate: it has ended", ["on": .text(certificate.lastDay)])
+        case .good(let days) where days < Certificate.daysOfWarning:
+            Log.shared.warning("the certificate ends soon", ["on": .text(certificate.lastDay)])
+        case .good: break
+        }
+    }
+
     /// SIGHUP: new connections get the certificate as its file is now, new requests the cloud code. A file that can't be
     /// used changes nothing.
     private func reload() {
@@ -241,6 +257,7 @@ final class Node: Sendable {
             if let tls = try certificate() {
                 for server in servers.withLock({ $0 }) { try await server.run { try $0.reload(tls) } }
                 Log.shared.info("the certificate was read again")
+                warn(of: tls)
             }
         } catch {
             Log.shared.error("the certificate cannot be used; the old one stays", ["error": "\(error)"])

@@ -25,6 +25,7 @@ struct Doctor {
         var options = options
         checkFolder(options.dataFolder)
         checkKeys(&options)
+        checkCertificate(options)
         checkSystem()
         await checkDatabase(options)
         checkPort(options)

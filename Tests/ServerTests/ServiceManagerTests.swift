@@ -6,6 +6,8 @@ import TestSupport
 import Testing
 import Wire
 
+@testable import Server
+
 /// A port of this machine that somebody listens on.
 private final class RawListener: Sendable {
     private let descriptor: Int32
@@ -50,6 +52,8 @@ private final class RawListener: Sendable {
                 variables: ["NOTIFY_SOCKET": "\(folder)/notify"])
             try await server.waitUntilReady(loop)
             #expect(try await blocking { manager.next() } == "READY=1")
+            // Of one day.
+            #expect(server.printed.contains("the certificate ends soon"))
             let old = HTTPClient(loop: loop)
             old.certificateAuthorities = first.chain
             let new = HTTPClient(loop: loop)
@@ -98,6 +102,24 @@ private final class RawListener: Sendable {
         }
     }
 
+    @Test func aCertificateTellsForHowLongItIsGood() throws {
+        let folder = HermesProcess.makeFolder("days")
+        defer { removeFolder(folder) }
+        let first = try certificate("first", in: folder, days: 20)
+        let second = try certificate("second", in: folder)
+        let certificate = try Certificate(TLS(certificateFile: first.chain, keyFile: first.key))
+        #expect(certificate.ends - certificate.begins == 20 * 86_400_000)
+        #expect(certificate.state(at: certificate.begins - 1) == .notYet)
+        #expect(certificate.state(at: certificate.begins) == .good(days: 20))
+        #expect(certificate.state(at: certificate.ends - 1000) == .good(days: 0))
+        #expect(certificate.state(at: certificate.ends + 1) == .ended)
+        for (chain, key) in [(first.chain, second.key), (first.key, first.key), (first.chain, first.chain)] {
+            #expect(throws: HTTPServerError.unusableCertificate) {
+                try Certificate(TLS(certificateFile: chain, keyFile: key))
+            }
+        }
+    }
+
     @Test func whatCannotBeServedIsSaidInASentence() async throws {
         let folder = HermesProcess.makeFolder("cannot")
         defer { removeFolder(folder) }
@@ -134,12 +156,12 @@ private final class RawListener: Sendable {
     }
 
     /// A self-signed certificate for localhost.
-    private func certificate(_ name: String, in folder: String) throws -> (chain: String, key: String) {
+    private func certificate(_ name: String, in folder: String, days: Int = 1) throws -> (chain: String, key: String) {
         let (chain, key) = ("\(folder)/\(name).pem", "\(folder)/\(name).key")
         let openssl = Process()
         openssl.executableURL = URL(fileURLWithPath: "/usr/bin/openssl")
         openssl.arguments = [
-            "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "1",
+            "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "\(days)",
             "-keyout", key, "-out", chain, "-subj", "/CN=\(name)", "-addext", "subjectAltName=DNS:localhost",
         ]
         openssl.standardError = FileHandle.nullDevice
