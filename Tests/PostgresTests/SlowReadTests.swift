@@ -12,48 +12,31 @@ import Testing
     }
 
     @Test func slowReadsLeaveAConnectionToFastOnes() async throws {
-        let shared = try await TestDatabase.make()
-        try await shared.withDatabase { _, database in
-            let release = Waiter()
-            let isHeld = Waiter()
-            let holder = database.loop.spawn {
-                _ = try? await database.transaction { transaction in
-                    _ = try await transaction.execute("SELECT pg_advisory_xact_lock(7)")
-                    isHeld.resume()
-                    try await release.wait()
-                }
-            }
-            try await isHeld.wait()
-            // As many as there may be connections, and more; some texts twice.
-            let slow = Ended()
-            let all = database.loop.spawn {
-                slow.results = await database.loop.concurrently(24) { index in
-                    _ = try await database.read(self.waits(index % 16))
-                }
-            }
-            let blocked = try await eventually(database.loop) {
-                let waiting = try await database.write(
-                    "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
-                )
-                return waiting.int(0, 0) >= 6
-            }
-            #expect(blocked)
+        // Some texts twice.
+        try await besideSlowReads(texts: 16) { database in
             for number in 0..<100 {
                 // Some never seen before.
                 let text = Statement("SELECT \(number % 20)::int8")
                 let value = try await database.read(text).int(0, 0)
                 #expect(value == Int64(number % 20))
             }
-            #expect(slow.results.isEmpty)
-            release.resume()
-            await holder.value
-            await all.value
-            #expect(slow.results.count == 24)
-            for result in slow.results { try result.get() }
         }
     }
 
     @Test func oneLongRunKeepsNoStatementBehindSlowReads() async throws {
+        let sometimesSlow: Statement = "SELECT pg_sleep($1::float8)"
+        try await besideSlowReads(texts: 2) { database in
+            _ = try await database.read(sometimesSlow, [.double(1)])
+        } body: { database in
+            for _ in 0..<5 { _ = try await database.read(sometimesSlow, [.double(0)]) }
+        }
+    }
+
+    /// Runs `body` while 24 reads wait for a lock, as many as there may be connections and more; they end after it.
+    private func besideSlowReads(
+        texts: Int, first: @Sendable (Database) async throws -> Void = { _ in },
+        body: @Sendable (Database) async throws -> Void
+    ) async throws {
         let shared = try await TestDatabase.make()
         try await shared.withDatabase { _, database in
             let release = Waiter()
@@ -66,13 +49,11 @@ import Testing
                 }
             }
             try await isHeld.wait()
-            let sometimesSlow: Statement = "SELECT pg_sleep($1::float8)"
-            _ = try await database.read(sometimesSlow, [.double(1)])
-            // More than slow reads may hold.
+            try await first(database)
             let slow = Ended()
             let all = database.loop.spawn {
                 slow.results = await database.loop.concurrently(24) { index in
-                    _ = try await database.read(self.waits(index % 2))
+                    _ = try await database.read(self.waits(index % texts))
                 }
             }
             let blocked = try await eventually(database.loop) {
@@ -82,11 +63,12 @@ import Testing
                 return waiting.int(0, 0) >= 6
             }
             #expect(blocked)
-            for _ in 0..<5 { _ = try await database.read(sometimesSlow, [.double(0)]) }
+            try await body(database)
             #expect(slow.results.isEmpty)
             release.resume()
             await holder.value
             await all.value
+            #expect(slow.results.count == 24)
             for result in slow.results { try result.get() }
         }
     }
