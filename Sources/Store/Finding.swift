@@ -41,7 +41,9 @@ extension Store {
         } else {
             found = try await findRows(find.query, in: operation)
         }
-        guard found.hasObjects, hooks.listenBehind(found.classNames(query.className)) else { return found }
+        guard found.hasObjects, hooks.listenBehind(query.className, including: found.includedClassNames) else {
+            return found
+        }
         found.objects = try await behind(find, try found.json())
         return found
     }
@@ -64,7 +66,7 @@ extension Store {
         let json: JSON
         if find.query == query, find.objects == nil {
             let found = try await getRow(query, objectId: objectId, in: operation)
-            guard hooks.listenBehind(found.classNames(query.className)) else { return found }
+            guard hooks.listenBehind(query.className, including: found.includedClassNames) else { return found }
             json = try found.json()
         } else {
             // A hook asks for something else than the one object: the first that is found.
@@ -104,6 +106,11 @@ extension Store {
 
     private func behind(_ find: Find, _ found: [JSON]) async throws -> [JSON] {
         var objects = found
+        var depth = 1
+        while find.operation.hooks.listenBeforeFinds, depth <= objects.map(IncludedObjects.depth).max() ?? 0 {
+            objects = try await narrowed(in: objects, at: depth, find)
+            depth += 1
+        }
         for depth in stride(from: objects.map(IncludedObjects.depth).max() ?? 0, to: 0, by: -1) {
             objects = try await included(in: objects, at: depth, find)
         }
@@ -113,6 +120,52 @@ extension Store {
             objects = find.objects ?? objects
         }
         return objects
+    }
+
+    /// Asks the hooks before finds of the classes that are included at one depth, as if these objects were to be found:
+    /// what they keep from a find is not to be had by an include either. The outer depths come first, since nobody asks
+    /// for what lies within an object that is not shown.
+    private func narrowed(in objects: [JSON], at depth: Int, _ find: Find) async throws -> [JSON] {
+        var collected: [String: [String: JSON]] = [:]
+        for object in objects { IncludedObjects.collect(object, at: depth, into: &collected) }
+        var shown: [String: [String: JSON]] = [:]
+        for (className, byId) in collected.sorted(by: { $0.key < $1.key }) {
+            let listening = find.operation.hooks.beforeFind(className)
+            guard !listening.isEmpty else { continue }
+            let inner = lookup(className, byId.keys.sorted(), find)
+            let asked = inner.query
+            for hook in listening { try await hook.run(inner) }
+            let found: Found
+            if let objects = inner.objects {
+                found = try await self.found(instead: objects, inner)
+            } else {
+                guard inner.query != asked else { continue }
+                found = try await findRows(inner.query, in: find.operation)
+            }
+            shown[className] = [:]
+            for case .object(let object) in try found.json() {
+                guard let id = object["objectId"]?.string, case .object(let included)? = byId[id] else { continue }
+                shown[className]?[id] = .object(IncludedObjects.narrow(included, to: object))
+            }
+        }
+        guard !shown.isEmpty else { return objects }
+        return objects.map { IncludedObjects.replace($0, at: depth, by: shown) ?? .null }
+    }
+
+    /// The find that would bring some included objects of one class.
+    private func lookup(_ className: String, _ ids: [String], _ find: Find) -> Find {
+        let path = FieldPath(field: "objectId")
+        if ids.count == 1, let id = ids.first {
+            let query = Query(className: className, predicate: .field(path, .equal(.string(id))))
+            let asked = JSONObject([("where", ["objectId": .string(id)])])
+            return Find(query, asked, isGet: true, in: find.operation)
+        }
+        var query = Query(className: className, predicate: .field(path, .isIn(ids.map { .string($0) })))
+        query.limit = ids.count
+        let asked = JSONObject([
+            ("where", ["objectId": ["$in": .array(ids.map { .string($0) })]]), ("limit", .number(Double(ids.count))),
+        ])
+        return Find(query, asked, isGet: false, in: find.operation)
     }
 
     /// Shows the objects that are included at one depth to the hooks of their classes.
@@ -183,6 +236,16 @@ private enum IncludedObjects {
                 collect(part, at: depth - 1, into: &collected)
             }
         }
+    }
+
+    /// What of an included object another reading of it shows; what lies within it stays.
+    static func narrow(_ included: JSONObject, to found: JSONObject) -> JSONObject {
+        JSONObject(
+            included.members.compactMap { name, value in
+                if name == "__type" || name == "className" { return (name, value) }
+                guard let other = found[name] else { return nil }
+                return (name, inner(value) > 0 ? value : other)
+            })
     }
 
     /// nil: a hook has dropped it.

@@ -143,9 +143,12 @@ public struct Hooks: Sendable {
     var ignoreFinds: Bool { beforeFinds.isEmpty && afterFinds.isEmpty }
     func beforeFind(_ className: String) -> [FindHook] { beforeFinds[className] ?? [] }
     func afterFind(_ className: String) -> [FindHook] { afterFinds[className] ?? [] }
-    /// Something listens behind finds of one of these classes: what was found, and what was included.
-    func listenBehind(_ classNames: @autoclosure () -> Set<String>) -> Bool {
-        !afterFinds.isEmpty && classNames().contains { afterFinds[$0] != nil }
+    var listenBeforeFinds: Bool { !beforeFinds.isEmpty }
+    /// Something listens to what a find of the class has brought: behind it, or to finds of what was included.
+    func listenBehind(_ className: String, including included: @autoclosure () -> Set<String>) -> Bool {
+        guard !ignoreFinds else { return false }
+        return afterFinds[className] != nil
+            || included().contains { afterFinds[$0] != nil || beforeFinds[$0] != nil }
     }
 
     public func of(_ event: SessionHook.Event) -> [SessionHook] { sessions.filter { $0.event == event } }

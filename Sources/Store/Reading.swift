@@ -34,8 +34,8 @@ public struct Found {
     /// Not a count alone.
     var hasObjects: Bool { resultSet != nil || objects != nil }
 
-    /// The classes of the objects and of all that was included.
-    func classNames(_ asked: String) -> Set<String> { resultSet?.classNames ?? [asked] }
+    /// The classes of all that was included.
+    var includedClassNames: Set<String> { resultSet?.includedClassNames ?? [] }
 
     /// The objects as the answer tells them.
     public func json() throws -> [JSON] {
@@ -81,9 +81,9 @@ public struct FoundObject {
 
     init(_ object: JSONObject) { source = .json(object) }
 
-    func classNames(_ asked: String) -> Set<String> {
-        if case .row(let set, _, _) = source { return set.classNames }
-        return [asked]
+    var includedClassNames: Set<String> {
+        if case .row(let set, _, _) = source { return set.includedClassNames }
+        return []
     }
 
     public var objectId: String {

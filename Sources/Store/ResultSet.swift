@@ -62,7 +62,8 @@ final class ResultSet {
     var count: Int { shown.map { min($0, rows.count) } ?? rows.count }
 
     /// Its own class, and those of all that was included.
-    var classNames: Set<String> { included.values.reduce(into: [className]) { $0.formUnion($1.classNames) } }
+    var classNames: Set<String> { includedClassNames.union([className]) }
+    var includedClassNames: Set<String> { included.values.reduce(into: []) { $0.formUnion($1.classNames) } }
 
     func objectId(_ row: Int) -> String { rows.string(row, first) }
 

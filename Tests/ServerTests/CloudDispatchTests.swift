@@ -290,6 +290,59 @@ import Wire
             ]
             if let token = call.sessionToken { authorities.append(("sesión", .session(token))) }
             for (name, authority) in authorities {
+    @Test func whatBeforeFindKeepsFromAFindNoIncludeShows() async throws {
+        let calls = Calls()
+        let code = code(.beforeFind, on: "Personas") { call in
+            calls.add(call)
+            guard call.payload["context"]?.object?["cerrado"] == nil else { throw ParseError(4805, "Cerrado.") }
+            var query = call.payload["query"]?.object ?? JSONObject()
+            var condition = query["where"]?.object ?? JSONObject()
+            condition["oculta"] = ["$ne": true]
+            query["where"] = .object(condition)
+            query["keys"] = "nombre"
+            return CloudAnswer(["query": .object(query)])
+        }
+        try await withServer(cloud: code) { server in
+            let client = server.client
+            let ana = try await client.create("Personas", ["nombre": "Ana", "edad": 30])
+            let hidden = try await client.create("Personas", ["nombre": "Oculta", "oculta": true])
+            let people: [JSON] = [ana, hidden].map { id in
+                ["__type": "Pointer", "className": "Personas", "objectId": .string(id)]
+            }
+            var topics: [String] = []
+            for person in people {
+                topics.append(try await client.create("Temas", ["autor": person, "lectores": .array(people)]))
+            }
+            _ = try await client.create(
+                "Notas", ["tema": ["__type": "Pointer", "className": "Temas", "objectId": .string(topics[1])]])
+            let plain = try await client.send("GET", "/classes/Temas?order=createdAt")
+            #expect(plain.json["results"]?.array?.last?.object?["autor"] == people[1])
+            #expect(calls.count == 0)
+
+            let found = try await client.send("GET", "/classes/Temas?include=autor,lectores&order=createdAt")
+            let results = found.json["results"]?.array?.compactMap(\.object) ?? []
+            #expect(results.map { $0["autor"]?.object?["nombre"] } == ["Ana", nil])
+            #expect(results.map { $0["autor"]?.object?["edad"] } == [nil, nil])
+            #expect(results.map { $0["lectores"]?.array?.count } == [1, 1])
+            #expect(calls.count == 1 && calls.last["isGet"] == false)
+            let ids = calls.last["query"]?.object?["where"]?.object?["objectId"]?.object?["$in"]?.array
+            #expect(Set(ids?.compactMap(\.string) ?? []) == [ana, hidden])
+
+            let got = try await client.send("GET", "/classes/Temas/\(topics[0])?include=autor")
+            #expect(got.json["autor"]?.object?["nombre"] == "Ana")
+            #expect(calls.last["isGet"] == true)
+            #expect(calls.last["query"]?.object?["where"] == ["objectId": .string(ana)])
+
+            let nested = try await client.send("GET", "/classes/Notas?include=tema.autor")
+            let topic = nested.json["results"]?.array?.first?.object?["tema"]?.object
+            #expect(topic?["objectId"] == .string(topics[1]) && topic?["autor"] == nil)
+
+            let refused = try await client.send(
+                "GET", "/classes/Temas?include=autor", headers: [("X-Parse-Cloud-Context", #"{"cerrado":true}"#)])
+            #expect(refused.summary == "400/4805")
+        }
+    }
+
                 do {
                     let response = try await call.caller.send(CloudRequest("GET", path, as: authority))
                     seen[name] = response.body.object?["n"]
