@@ -134,11 +134,11 @@
   // MARK: triggers
 
   // Runs a trigger's validator, then the trigger, and then `next` with what that returned, and whether it was promised.
-  // Where neither is to run, nothing changes.
-  function run({ handler, validator }, request, next = () => ({}), skipped = () => ({})) {
-    if (request.master && validator && validator.skipWithMasterKey) return skipped();
+  // A trigger that is skipped has returned nothing: what its validator has put in stays.
+  function run({ handler, validator }, request, next = () => ({})) {
+    const isSkipped = request.master && validator && validator.skipWithMasterKey;
     return after(validator && validate(validator, request), () => {
-      const result = handler(request);
+      const result = isSkipped ? undefined : handler(request);
       return after(result, returned => next(returned, isPromise(result)));
     });
   }
@@ -252,7 +252,7 @@
     const { objects } = request;
     // Skipped or not, what goes through here names its class.
     const told = returned => ({ body: { objects: (Array.isArray(returned) ? returned : objects).map(found) } });
-    return run(entry, request, told, told);
+    return run(entry, request, told);
   }
   // As the reference writes results: what a hook has set goes as it is, without types.
   function found(object) {
@@ -282,7 +282,7 @@
       if (request.query && JSON.stringify(request.query.toJSON()) !== queryBefore) body.query = request.query.toJSON();
       return Object.keys(body).length > 0 ? { body } : {};
     };
-    return run(entry, request, told, told);
+    return run(entry, request, told);
   }
 
   const onFileOr = other => (entry, request, payload) => (payload.className === '@File' ? withFile : other)(entry, request, payload);

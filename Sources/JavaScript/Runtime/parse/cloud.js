@@ -44,13 +44,33 @@
     return [{ requestPath: `/classes/${className}/:id?`, requestMethods, ...own }];
   }
 
-  const validatorKeys = ['requireMaster', 'requireUser', 'validateMasterKey', 'skipWithMasterKey', 'requireAnyUserRoles',
-    'requireAllUserRoles', 'requireUserKeys', 'fields', 'rateLimit', 'requireAllUserKeys'];
+  // What a validator may say, and what kinds of values it says it with; none: any.
+  const validatorKeys = {
+    requireMaster: ['boolean'], requireUser: ['boolean'], validateMasterKey: ['boolean'], skipWithMasterKey: ['boolean'],
+    requireAnyUserRoles: ['array', 'function'], requireAllUserRoles: ['array', 'function'],
+    requireUserKeys: ['array', 'object'], requireAllUserKeys: [], fields: ['array', 'object'], rateLimit: ['object'],
+  };
+  const fieldKeys = { type: [], default: [], options: [], constant: ['boolean'], required: ['boolean'], error: ['string'] };
+
+  // Refused at load, as in the reference: a rule that is written wrong would let everybody through.
   function checkValidator(validator, name) {
     if (validator === undefined || validator === null || typeof validator === 'function') return;
     if (typeof validator !== 'object') throw new TypeError(`${name}: the validator is neither a function nor an object`);
-    const unknown = Object.keys(validator).find(key => !validatorKeys.includes(key));
-    if (unknown) throw new Error(`${unknown} is not a supported parameter for Cloud Function validations.`);
+    checkRule(validator, validatorKeys);
+    for (const fields of [validator.fields, validator.requireUserKeys]) {
+      if (!fields || Array.isArray(fields)) continue;
+      for (const rule of Object.values(fields)) if (rule !== null && typeof rule === 'object') checkRule(rule, fieldKeys);
+    }
+  }
+  function checkRule(rule, allowed) {
+    for (const [key, value] of Object.entries(rule)) {
+      if (!Object.hasOwn(allowed, key)) throw new Error(`${key} is not a supported parameter for Cloud Function validations.`);
+      const kinds = allowed[key];
+      const kind = Array.isArray(value) ? 'array' : typeof value;
+      if (kinds.length > 0 && !kinds.includes(kind)) {
+        throw new TypeError(`Invalid type for Cloud Function validation key ${key}. Expected ${kinds.join('|')}, actual ${kind}`);
+      }
+    }
   }
 
   function classOf(target) {

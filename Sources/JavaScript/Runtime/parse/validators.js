@@ -76,12 +76,10 @@
   async function option(rule, key, value) {
     let { options } = rule;
     if (typeof options === 'function') {
-      try {
-        const result = await options(value);
-        if (!result && result !== undefined) refuse(rule.error || `Validation failed. Invalid value for ${key}.`);
-      } catch (error) {
-        throw refused(error || rule.error || `Validation failed. Invalid value for ${key}.`);
-      }
+      const otherwise = rule.error || `Validation failed. Invalid value for ${key}.`;
+      let result;
+      try { result = await options(value); } catch (error) { refuse(rule.error || (error && error.message) || error || otherwise); }
+      if (!result && !missing(result)) refuse(otherwise);
       return;
     }
     options = [].concat(options);
