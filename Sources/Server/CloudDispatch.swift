@@ -274,13 +274,20 @@ final class CloudDispatch {
         var payload = try await payload(Trigger(.beforeSave, on: write.className), handler, write.operation)
         let original = write.isNew ? nil : try await write.readOriginal()
         if let original { payload["original"] = named(original, write.className) }
+        var changes = write.update.json
+        // What is going to be kept of how somebody signs up, and nothing of what has shown it.
+        let logins = write.className == "_User" ? try write.columns.first { $0.name == "authData" }?.json : nil
+        if let logins { changes["authData"] = logins }
         if handler.needsObject {
             var object = original ?? JSONObject()
             object.apply(write.update)
+            if let logins { object["authData"] = logins }
             payload["object"] = named(object, write.className)
+        } else if write.isNew, let chosen = write.update.objectId {
+            payload["objectId"] = chosen
         }
         let answer = try await call(
-            handler, payload, changes: write.update.json, objectId: write.objectId,
+            handler, payload, changes: changes, objectId: write.objectId,
             hasPassword: write.password != nil, in: write.operation)
         write.wasSeenByHooks = true
         guard let body = answer.body?.object, let object = body["object"]?.object else { return }
@@ -411,6 +418,16 @@ final class CloudOutcome<Success: Sendable>: Sendable {
     func take() throws -> Success {
         guard let outcome = result.withLock({ $0 }) else { throw CancellationError() }
         return try outcome.get()
+    }
+}
+
+extension ServerColumn {
+    /// What is written there, where that is JSON.
+    fileprivate var json: JSON? {
+        get throws {
+            guard case .utf8(let bytes) = parameter else { return nil }
+            return try JSONParser.parse(bytes)
+        }
     }
 }
 

@@ -154,6 +154,27 @@ import Wire
         #expect(own?.code == 141)
     }
 
+    @Test func anIdThatTheClientHasChosenIsTheNewObjectsOne() async throws {
+        let script = try Script(
+            """
+            Parse.Cloud.beforeSave('Temas', ({ object, original }) => { object.set('visto', [object.id ?? 0, object.existed(), !original]); });
+            """)
+        let code = try await script.load()
+        let chosen = JSONObject([("objectId", "mio")])
+        let cases: [(JSONObject, JSON)] = [(chosen, ["mio", false, true]), (JSONObject(), [0, false, true])]
+        for (fields, seen) in cases {
+            let answer = try await code.trigger(.beforeSave, on: "Temas", fields, changes: ["a": 1])
+            #expect(answer.body?.object?["object"] == ["a": 1, "visto": seen])
+        }
+    }
+
+    @Test func aTriggerThatThrowsNothingRefusesInTheReferencesWords() async throws {
+        let script = try Script("Parse.Cloud.beforeSave('Temas', () => { throw null; });")
+        let code = try await script.load()
+        let error = await fault { try await code.trigger(.beforeSave, on: "Temas", JSONObject(), changes: ["a": 1]) }
+        #expect(error == ParseError(141, "Script failed. Unknown error."))
+    }
+
     /// The engine quotes the line in its errors: the log has all of it, the client only what happened.
     @Test func noLineOfTheSourceReachesTheClient() async throws {
         let script = try Script(

@@ -30,6 +30,46 @@ import Wire
 
     // MARK: writes
 
+    @Test func beforeSaveIsToldAnIdThatTheClientHasChosen() async throws {
+        let calls = Calls()
+        var code = CloudCode()
+        var handler = CloudHandler("prueba") { call in
+            calls.add(call)
+            return CloudAnswer()
+        }
+        handler.needsObject = false
+        code.triggers[Trigger(.beforeSave, on: "Temas")] = [handler]
+        try await withServer(cloud: code, { $0.allowCustomObjectId = true }) { server in
+            let client = server.client
+            try await client.must("POST", "/classes/Temas", ["objectId": "mio", "a": 1], master: true)
+            #expect(calls.last["objectId"] == "mio")
+            try await client.must("PUT", "/classes/Temas/mio", ["a": 2], master: true)
+            #expect(calls.last["objectId"] == nil)
+            try await client.must("POST", "/classes/Temas", ["a": 1], master: true)
+            #expect(calls.last["objectId"] == nil)
+        }
+    }
+
+    @Test func beforeSaveSeesHowSomebodySignsUpAndChangesNothingOfIt() async throws {
+        let calls = Calls()
+        let code = code(.beforeSave, on: "_User") { call in
+            calls.add(call)
+            var object = call.changes ?? JSONObject()
+            object["authData"] = ["anonymous": ["id": "otra"]]
+            object["edad"] = 7
+            return CloudAnswer(["object": .object(object)])
+        }
+        try await withServer(cloud: code) { server in
+            let logins: JSON = ["anonymous": ["id": "una"]]
+            let made = try await server.client.send("POST", "/users", ["authData": logins, "nombre": "Ana"])
+            #expect(made.status == 201 && made.json["edad"] == 7 && made.json["authData"] == nil)
+            #expect(calls.last["object"]?.object?["authData"] == logins)
+            let session = made.json["sessionToken"]?.string
+            let user = try await server.client.send("GET", "/users/me", session: session)
+            #expect(user.json["authData"] == logins)
+        }
+    }
+
     @Test func beforeSaveSeesWhatIsToBeWrittenAndMayReplaceIt() async throws {
         let calls = Calls()
         let code = code(.beforeSave) { call in
@@ -250,46 +290,6 @@ import Wire
         }
     }
 
-    // MARK: the way back
-
-    @Test func whatAHookWritesInATransactionIsKeptOrUndoneWithIt() async throws {
-        var code = CloudCode()
-        var handler = CloudHandler("prueba") { call in
-            _ = try await call.caller.send(
-                CloudRequest("POST", "classes/Notas", body: ["de": "hook"], as: .master))
-            // What fails within is undone alone, and the transaction goes on.
-            do {
-                _ = try await call.caller.send(CloudRequest("POST", "classes/Notas", body: ["de": 7], as: .master))
-            } catch let error as ParseError { #expect(error.code == 111) }
-            if call.changes?["falla"] == true { throw ParseError(4804, "no") }
-            return CloudAnswer()
-        }
-        handler.inTransaction = true
-        code.triggers[Trigger(.beforeSave, on: "Temas")] = [handler]
-        try await withServer(cloud: code) { server in
-            let client = server.client
-            _ = try await client.create("Notas", ["de": "prueba"])
-            let kept = try await client.send("POST", "/classes/Temas", ["falla": false], master: true)
-            #expect(kept.status == 201)
-            let after = try await server.all("Notas")
-            #expect(after.count == 2)
-            let undone = try await client.send("POST", "/classes/Temas", ["falla": true], master: true)
-            #expect(undone.json["code"] == 4804)
-            let end = try await server.all("Notas")
-            #expect(end.count == 2)
-        }
-    }
-
-    @Test func requestsOfCloudCodeHaveTheRightsTheyAskFor() async throws {
-        var code = CloudCode()
-        code.functions["leer"] = CloudHandler("leer") { call in
-            let path = "classes/Privado/\(call.payload["params"]?.object?["id"]?.string ?? "")"
-            var seen = JSONObject()
-            var authorities: [(String, CloudRequest.Authority)] = [
-                ("nadie", .nobody), ("casa", .master), ("quien", .caller),
-            ]
-            if let token = call.sessionToken { authorities.append(("sesión", .session(token))) }
-            for (name, authority) in authorities {
     @Test func whatBeforeFindKeepsFromAFindNoIncludeShows() async throws {
         let calls = Calls()
         let code = code(.beforeFind, on: "Personas") { call in
@@ -343,6 +343,46 @@ import Wire
         }
     }
 
+    // MARK: the way back
+
+    @Test func whatAHookWritesInATransactionIsKeptOrUndoneWithIt() async throws {
+        var code = CloudCode()
+        var handler = CloudHandler("prueba") { call in
+            _ = try await call.caller.send(
+                CloudRequest("POST", "classes/Notas", body: ["de": "hook"], as: .master))
+            // What fails within is undone alone, and the transaction goes on.
+            do {
+                _ = try await call.caller.send(CloudRequest("POST", "classes/Notas", body: ["de": 7], as: .master))
+            } catch let error as ParseError { #expect(error.code == 111) }
+            if call.changes?["falla"] == true { throw ParseError(4804, "no") }
+            return CloudAnswer()
+        }
+        handler.inTransaction = true
+        code.triggers[Trigger(.beforeSave, on: "Temas")] = [handler]
+        try await withServer(cloud: code) { server in
+            let client = server.client
+            _ = try await client.create("Notas", ["de": "prueba"])
+            let kept = try await client.send("POST", "/classes/Temas", ["falla": false], master: true)
+            #expect(kept.status == 201)
+            let after = try await server.all("Notas")
+            #expect(after.count == 2)
+            let undone = try await client.send("POST", "/classes/Temas", ["falla": true], master: true)
+            #expect(undone.json["code"] == 4804)
+            let end = try await server.all("Notas")
+            #expect(end.count == 2)
+        }
+    }
+
+    @Test func requestsOfCloudCodeHaveTheRightsTheyAskFor() async throws {
+        var code = CloudCode()
+        code.functions["leer"] = CloudHandler("leer") { call in
+            let path = "classes/Privado/\(call.payload["params"]?.object?["id"]?.string ?? "")"
+            var seen = JSONObject()
+            var authorities: [(String, CloudRequest.Authority)] = [
+                ("nadie", .nobody), ("casa", .master), ("quien", .caller),
+            ]
+            if let token = call.sessionToken { authorities.append(("sesión", .session(token))) }
+            for (name, authority) in authorities {
                 do {
                     let response = try await call.caller.send(CloudRequest("GET", path, as: authority))
                     seen[name] = response.body.object?["n"]

@@ -160,6 +160,7 @@
     request.object = objectOf(payload.original || { className: payload.className }, payload.original !== undefined);
     const { objectId, createdAt, updatedAt, className, ...changes } = payload.changes || payload.object;
     const { object } = request;
+    if (payload.objectId) object.id = payload.objectId;
     object._assume(decode(changes));
     // A password is never shown, only that there is one.
     if (payload.hasPassword) object._assume({ password: '' });
