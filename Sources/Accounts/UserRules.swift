@@ -74,7 +74,7 @@ struct UserRules: Sendable {
         guard let given = write.authData else { return false }
         let authData = try AuthData(given, options)
         guard !authData.isEmpty else {
-            if given == .null, write.isNew, write.change("username") != nil {
+            if given == .null, !write.isNew || write.change("username") != nil {
                 throw ParseError.unsupportedAuthentication
             }
             return false

@@ -155,6 +155,20 @@ import Wire
         }
     }
 
+    @Test func linksAreNotTakenAwayAllAtOnce() async throws {
+        try await withServer { server in
+            let client = server.client
+            let logins: JSON = ["anonymous": ["id": "una"]]
+            let made = try await client.send("POST", "/users", ["authData": logins])
+            let session = made.json["sessionToken"]?.string
+            let path = "/users/\(made.objectId ?? "")"
+            let refused = try await client.send("PUT", path, ["authData": .null], session: session)
+            #expect(refused.summary == "400/252", "\(refused.text)")
+            let user = try await client.send("GET", "/users/me", session: session)
+            #expect(user.json["authData"] == logins)
+        }
+    }
+
     @Test func ofManySignUpsAtOnceByOneIdOneUserComes() async throws {
         try await withIssuer { issuer, server in
             let token = ProviderTests.key.sign(.object(issuer.claims("ana-7")))
