@@ -71,7 +71,7 @@ extension GlobalConfig.Change {
 
 extension CloudDispatch {
     /// Calls the hooks of `@Config`. `object` and `original` have `params` and `masterKeyOnly`; before a save `object`
-    /// has those that are to be set, after it all.
+    /// has those that are to be set, after it all; there is no `original` while nothing is set.
     ///
     /// - Returns: what is to be set instead; nil: it stays.
     /// - Throws: what a hook throws; of one after the save nothing, since it stands.
@@ -84,7 +84,7 @@ extension CloudDispatch {
         for handler in code.triggers[trigger] ?? [] {
             var payload = try await payload(trigger, handler, operation)
             payload["object"] = object
-            if let original { payload["original"] = original.json }
+            if let original, !original.params.isEmpty { payload["original"] = original.json }
             do {
                 let answer = try await call(handler, payload, in: operation)
                 guard kind == .beforeSave, let other = answer.body?.object?["object"]?.object else { continue }

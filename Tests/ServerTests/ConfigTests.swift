@@ -79,6 +79,7 @@ import Wire
                 payloads.map { $0["triggerName"]?.string } == [
                     "beforeSave", "afterSave", "beforeSave", "afterSave", "beforeSave",
                 ])
+            #expect(payloads[0]["original"] == nil && payloads[1]["original"] == nil)
             #expect(payloads[2]["className"] == "@Config" && payloads[2]["master"] == true)
             #expect(payloads[2]["object"]?.object?["params"] == ["n": 1])
             #expect(payloads[2]["original"]?.object?["params"] == ["a": 1])

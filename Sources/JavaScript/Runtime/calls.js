@@ -312,14 +312,14 @@
   }
 
   // The code and the message that the client gets for what a handler threw.
-  function refused(error, { name, className }) {
+  function refused(error, { sort, name, className }) {
     if (error instanceof ParseError) return { code: error.code, message: textOf(error.message) };
     if (error instanceof Error) {
       const place = placeOf(error);
       host.log('error', `${name} ${className}`.trim() + ` threw ${error.name}: ${error.message}${place && ` at ${place}`}`);
     }
     const told = (error instanceof Error ? withoutSource(error.message) : error && typeof error === 'object' && error.message ? error.message : error)
-      || 'Script failed.';
+      || (sort === 'trigger' ? 'Script failed. Unknown error.' : 'Script failed.');
     // What is no text goes to the client as it is.
     return { code: ParseError.SCRIPT_FAILED, message: textOf(told), thrown: typeof told === 'string' ? undefined : JSON.stringify(told) };
   }
