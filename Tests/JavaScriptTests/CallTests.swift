@@ -168,6 +168,25 @@ import Wire
         }
     }
 
+    @Test func howAUserLogsInCanBeAsked() async throws {
+        let script = try Script(
+            """
+            Parse.Cloud.beforeSave(Parse.User, ({ object }) => {
+              object.set('visto', [Parse.AnonymousUtils, Parse.FacebookUtils].map(utils => utils.isLinked(object)));
+            });
+            """)
+        let code = try await script.load()
+        for (logins, seen): (JSON?, JSON) in [
+            (["anonymous": ["id": "a"]], [true, false]), (["facebook": ["id": "a"]], [false, true]),
+            (nil, [false, false]),
+        ] {
+            var changes: JSONObject = ["nombre": "Ana"]
+            changes["authData"] = logins
+            let answer = try await code.trigger(.beforeSave, on: "_User", JSONObject(), changes: changes)
+            #expect(answer.body?.object?["object"]?.object?["visto"] == seen)
+        }
+    }
+
     @Test func aTriggerThatThrowsNothingRefusesInTheReferencesWords() async throws {
         let script = try Script("Parse.Cloud.beforeSave('Temas', () => { throw null; });")
         let code = try await script.load()

@@ -28,6 +28,9 @@
       getPushStatus: (id, options = {}) => new Parse.Query('_PushStatus').get(id, { useMasterKey: true, ...options }),
     },
     Schema: internal('parse/schema'),
+    // Whether somebody logs in so; linking is the clients' affair.
+    AnonymousUtils: { isLinked: user => user._isLinked('anonymous') },
+    FacebookUtils: { isLinked: user => user._isLinked('facebook') },
     Analytics: { track: () => Promise.resolve() },
     applicationId: rest.configuration.applicationId,
     masterKey: rest.configuration.masterKey,
