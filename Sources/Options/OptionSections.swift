@@ -34,6 +34,7 @@ extension ServerOptions {
     public struct HTTPLimits: Sendable {
         public var maxHeadSize = ByteCount(12 << 10)
         public var maxBodyMemory = ByteCount(256 << 20)
+        public var maxAnswerMemory = ByteCount(256 << 20)
         /// Seconds from the first byte of a head to its end.
         public var headTimeout = 10.0
         /// Seconds without a byte either way.

@@ -264,6 +264,10 @@ public enum OptionTable {
             "http.maxBodyMemory", \.http.maxBodyMemory,
             "What the bodies of all requests together may take of memory; past it, 503 is answered"),
         Option(
+            "http.maxAnswerMemory", \.http.maxAnswerMemory,
+            "What large answers, and the rows for them, together may take of memory; past it, and for one answer of more "
+                + "than half of it, a read is refused"),
+        Option(
             "http.headTimeout", \.http.headTimeout, "Seconds that a request's head may take to arrive", in: .positive),
         Option("http.idleTimeout", \.http.idleTimeout, "Seconds that a connection may be silent", in: .positive),
         Option("http.maxConnections", \.http.maxConnections, "Connections in all", in: .atLeast(1)),

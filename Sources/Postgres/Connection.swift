@@ -46,10 +46,14 @@ final class Connection {
     /// Why it is closed.
     private(set) var closedBy: PostgresError?
     var cancels = CancelState()
+    /// Of a result that comes in pieces.
+    private var incoming: IncomingResult
     let buffer: ParameterBuffer
     /// What the server says outside of answers, such as why it ends the connection.
     let notices = Notices()
     private var pipeline = Pipeline<Sent, Rows>()
+    /// How many results have come, those of single steps included.
+    private var resultCount: UInt64 = 0
     private var prepared: PreparedStatements
 
     /// For reads only: the server refuses writes on it.
@@ -85,12 +89,14 @@ final class Connection {
         self.buffer = buffer
         self.owner = owner
         prepared = PreparedStatements(limit: configuration.preparedLimit)
+        incoming = IncomingResult(configuration.resultBudget)
         idleSince = loop.now
     }
 
     deinit {
         watch?.cancel()
         connectTimer?.cancel()
+        _ = incoming.end()
         if let handle { PQfinish(handle) }
     }
 
@@ -203,9 +209,15 @@ final class Connection {
     /// Takes in what has arrived. Also finds out whether an idle connection is gone.
     func receive() {
         guard let handle else { return }
+        let before = resultCount
+        if incoming.isUnderWay { incoming.look(PQsocket(handle)) }
         let isAlive = PQconsumeInput(handle) == 1
+        if incoming.isUnderWay { incoming.look(PQsocket(handle)) }
         takeResults()
         guard self.handle != nil else { return }
+        if isShared, before == resultCount, !pipeline.isEmpty, let error = incoming.grow() {
+            return giveUpFirst(error)
+        }
         takeNotifications()
         guard self.handle != nil else { return }
         guard isAlive else {
@@ -224,6 +236,8 @@ final class Connection {
                 continue
             }
             emptyAnswers = 0
+            resultCount &+= 1
+            let wasLarge = incoming.end()
             switch PQresultStatus(result) {
             case PGRES_TUPLES_OK, PGRES_COMMAND_OK, PGRES_EMPTY_QUERY:
                 guard pipeline.awaitsLastStep else {
@@ -233,6 +247,7 @@ final class Connection {
                 }
                 let rows = Rows(result)
                 if rows.memorySize > 4 << 20 { isBloated = true }
+                if wasLarge { rows.hold(of: configuration.resultBudget) }
                 receive(.result(rows))
             case PGRES_PIPELINE_SYNC:
                 PQclear(result)
@@ -294,6 +309,13 @@ final class Connection {
         }
     }
 
+    /// Ends what runs by ending the connection, and what has come of its result with it; what is behind it is for the
+    /// owner to send again.
+    private func giveUpFirst(_ error: PostgresError) {
+        first?.fail(error)
+        lose(PostgresError(.connectionLost(mayHaveRun: true), error.message))
+    }
+
     // MARK: the end
 
     /// Closes the connection and hands back what was in flight.
@@ -322,6 +344,7 @@ final class Connection {
         watch?.cancel()
         watch = nil
         _ = pipeline.removeAll()
+        _ = incoming.end()
         if let handle { PQfinish(handle) }
         handle = nil
         copyWaiter?.resume()

@@ -1,3 +1,5 @@
+import Core
+
 /// How one worker reaches PostgreSQL. All figures are for each worker: the sum over all workers must stay under what
 /// the server's `max_connections` leaves (`connections(workers:)`, `fitted(workers:available:)`).
 public struct DatabaseConfiguration: Sendable {
@@ -41,6 +43,10 @@ public struct DatabaseConfiguration: Sendable {
     ]
     /// Statements that each connection keeps prepared; past it the one unused for longest is dropped.
     public var preparedLimit = 500
+
+    /// What results of reads hold while they come and as long as they are used, from about 1 MB on: a read that finds no
+    /// room in it is given up (`resultTooLarge`, `noRoom`). All workers of a node share one.
+    public var resultBudget = MemoryBudget(limit: 256 << 20)
 
     /// How often a listening connection proves that it is alive.
     public var heartbeat = Duration.milliseconds(40)

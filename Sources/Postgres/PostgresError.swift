@@ -15,6 +15,10 @@ public struct PostgresError: Error, Sendable, Hashable, CustomStringConvertible,
         case unavailable
         /// All connections were busy for as long as the bound on waiting.
         case poolExhausted
+        /// A read's rows were more than results may hold of memory, all by themselves.
+        case resultTooLarge
+        /// The same together with what others hold: there will be room when they have ended.
+        case noRoom
         /// The peer did not answer within a time limit of our own.
         case timeout
         /// A parameter that PostgreSQL can't hold: a NUL in text, or more than 65,535 parameters.
@@ -67,7 +71,7 @@ public struct PostgresError: Error, Sendable, Hashable, CustomStringConvertible,
         switch kind {
         case .connectionLost, .unavailable, .poolExhausted, .timeout: return true
         case .server: return sqlState.hasPrefix("53") || sqlState.hasPrefix("57P") || sqlState.hasPrefix("08")
-        case .parameter, .resultType, .closed: return false
+        case .parameter, .resultType, .closed, .resultTooLarge, .noRoom: return false
         }
     }
     /// For what waited as long as it may, while the first connection was still being made.

@@ -13,6 +13,9 @@ public final class Rows {
     /// How many rows there are.
     public let count: Int
     public let columnCount: Int
+    /// Of the budget for results.
+    private var budgeted = 0
+    private var budget: MemoryBudget?
 
     /// Takes over `result`.
     init(_ result: OpaquePointer) {
@@ -21,7 +24,17 @@ public final class Rows {
         columnCount = Int(PQnfields(result))
     }
 
-    deinit { PQclear(result) }
+    deinit {
+        PQclear(result)
+        budget?.giveBack(budgeted)
+    }
+
+    /// Gives what it holds back to the budget at its end.
+    func hold(of budget: MemoryBudget) {
+        budgeted = memorySize
+        budget.add(budgeted)
+        self.budget = budget
+    }
 
     /// Such as `INSERT 0 1` or `COMMIT`.
     public var commandTag: String { String(cString: PQcmdStatus(result)) }

@@ -107,6 +107,18 @@ struct ErrorAnswer {
         switch error.kind {
         case .parameter:
             return (ParseError(111, "Text cannot hold the character U+0000, nor a request more than 1 GB."), false)
+        case .resultTooLarge:
+            return (
+                ParseError(
+                    102, "The answer would be too large. Ask for fewer objects at once (limit) or fewer fields (keys)."),
+                false
+            )
+        case .noRoom:
+            return (
+                ParseError(
+                    1, "The server holds as many large answers as it can. Try again in a moment.", status: 503,
+                    retryAfter: 1), false
+            )
         case .server: break
         default: return (unreachable(error), false)
         }

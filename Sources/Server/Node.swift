@@ -49,7 +49,8 @@ final class Node: Sendable {
         var limits = HTTPServer.Limits()
         limits.headSize = options.http.maxHeadSize.bytes
         limits.bodySize = options.maxUploadSize.bytes
-        limits.bodyBudget = BodyBudget(limit: options.http.maxBodyMemory.bytes)
+        limits.bodyBudget = MemoryBudget(limit: options.http.maxBodyMemory.bytes)
+        limits.answerBudget = MemoryBudget(limit: options.http.maxAnswerMemory.bytes)
         limits.headTimeout = UInt64(options.http.headTimeout * 1e9)
         limits.idleTimeout = UInt64(options.http.idleTimeout * 1e9)
         limits.connections = options.http.maxConnections
@@ -58,6 +59,9 @@ final class Node: Sendable {
         let host = options.host == "0.0.0.0" || options.host == "::" ? "localhost" : options.host
         options.serverURL = options.serverURL ?? "http://\(host):\(listener.port)\(options.mountPath)"
         self.options = options
+        // Rows become answers: both count together.
+        var database = database
+        database.resultBudget = limits.answerBudget
         self.database = database
         self.routes = routes
         notifications = NodeListener(database)

@@ -240,7 +240,7 @@ import Testing
 
     @Test func bodiesPastTheBudgetAre503() async throws {
         var limits = HTTPServer.Limits()
-        limits.bodyBudget = BodyBudget(limit: 1000)
+        limits.bodyBudget = MemoryBudget(limit: 1000)
         let budget = limits.bodyBudget
         let began = Event()
         let proceed = Event()
@@ -278,6 +278,32 @@ import Testing
             try await until(served.loop) { budget.held == 4 }
             slow.close()
             try await until(served.loop) { budget.held == 0 }
+        }
+    }
+
+    @Test func largeAnswersCountUntilTheyAreSent() async throws {
+        var limits = HTTPServer.Limits()
+        limits.answerBudget = MemoryBudget(limit: 1000)
+        let budget = limits.answerBudget
+        try await serve(limits) { request, responder in
+            let type = request.path == "/text" ? "text/plain" : "application/octet-stream"
+            let count = request.path == "/" ? 9 : 8 << 20
+            responder.respond(headers: [("Content-Type", type)], body: [UInt8](repeating: 120, count: count))
+        } test: { served in
+            let client = try served.client()
+            #expect(try await client.get("/").text.count == 9)
+            #expect(budget.held == 0)
+            // Who does not read holds it.
+            let slow = try served.client()
+            try await slow.send("GET /large HTTP/1.1\r\nHost: test\r\n\r\n")
+            try await until(served.loop) { budget.held == 8 << 20 }
+            #expect(try await client.get("/large").body.count == 8 << 20)
+            try await until(served.loop) { budget.held == 8 << 20 }
+            slow.close()
+            try await until(served.loop) { budget.held == 0 }
+            // Packed it is small.
+            _ = try await client.get("/text", "Accept-Encoding: gzip\r\n")
+            #expect(budget.held == 0)
         }
     }
 

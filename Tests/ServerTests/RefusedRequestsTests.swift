@@ -2,6 +2,7 @@ import Core
 import Options
 import TestSupport
 import Testing
+import Wire
 
 @testable import Server
 
@@ -33,6 +34,31 @@ import Testing
             }
             // Other tests count too.
             #expect(refused.value >= before + 2)
+        }
+    }
+
+    @Test func anAnswerPastWhatAnswersMayHoldIsRefusedInWords() async throws {
+        try await withServer { options in
+            options.http.maxAnswerMemory = ByteCount(8 << 20)
+        } _: { server in
+            let client = server.client
+            let text = String(repeating: "x", count: 10_000)
+            let part: JSON = ["method": "POST", "path": "/parse/classes/Note", "body": ["text": .string(text)]]
+            for _ in 0..<30 {
+                let parts = JSON.array(Array(repeating: part, count: 50))
+                try await client.must("POST", "/batch", ["requests": parts], master: true)
+            }
+            for path in ["/classes/Note?limit=10000", "/classes/Note?limit=10000&order=-text"] {
+                let reply = try await client.send("GET", path, master: true)
+                #expect(reply.status == 400)
+                #expect(reply.json["code"] == 102)
+                #expect(reply.json["error"]?.string?.hasPrefix("The answer would be too large.") == true)
+            }
+            // As it says.
+            for path in ["/classes/Note?limit=2", "/classes/Note?keys=createdAt"] {
+                let reply = try await client.send("GET", path, master: true)
+                #expect(reply.status == 200)
+            }
         }
     }
 }

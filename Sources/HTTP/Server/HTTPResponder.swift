@@ -1,5 +1,6 @@
 import CMicrohttpd
 import Core
+import Glibc
 
 /// Where a handler sends its answer: once, whole, as a stream, or as a change of protocol. A handler that ends without
 /// having answered has 500 answered for it. An answer that comes too late, because the server has refused the request's
@@ -34,13 +35,15 @@ public struct HTTPResponder {
         let limits = exchange.server.limits
         if body.count >= limits.compressFrom, Compressor.isWorthwhile(headers), acceptsGzip,
             let packed = body.withUnsafeBytes({ exchange.server.compressor.gzip($0) }),
-            let response = MHD_create_response_from_buffer(packed.count, packed.baseAddress, .RESPMEM_MUST_FREE)
+            let response = ResponseBody.makeResponse(packed, limits.answerBudget)
         {
             MHD_add_response_header(response, "Content-Encoding", "gzip")
             MHD_add_response_header(response, "Vary", "Accept-Encoding")
             return exchange.answer(status, headers, response)
         }
-        guard let response = ResponseBody.makeResponse(body) else { return exchange.giveUp() }
+        guard let response = ResponseBody.makeResponse(body, limits.answerBudget) else {
+            return exchange.giveUp()
+        }
         exchange.answer(status, headers, response)
     }
 
@@ -87,14 +90,34 @@ public struct HTTPResponder {
 
 /// A whole body on its way out: libmicrohttpd reads it where it lies.
 final class ResponseBody {
-    private let bytes: [UInt8]
+    private enum Memory {
+        case array([UInt8])
+        /// Of malloc.
+        case buffer(UnsafeMutableRawBufferPointer)
+    }
 
-    private init(_ bytes: [UInt8]) { self.bytes = bytes }
+    private let memory: Memory
+    private let count: Int
+    private let budget: MemoryBudget?
+
+    private init(_ memory: Memory, count: Int, _ budget: MemoryBudget?) {
+        self.memory = memory
+        self.count = count
+        self.budget = count >= ResponseBody.countedFrom ? budget : nil
+        self.budget?.add(count)
+    }
+
+    deinit {
+        budget?.giveBack(count)
+        if case .buffer(let bytes) = memory { free(bytes.baseAddress) }
+    }
 
     /// Below this a copy costs less than what keeps the original.
     private static let copiedBelow = 1024
+    /// From so many bytes on a body counts in the budget for all answers.
+    private static let countedFrom = 1 << 20
 
-    static func makeResponse(_ bytes: [UInt8]) -> OpaquePointer? {
+    static func makeResponse(_ bytes: [UInt8], _ budget: MemoryBudget? = nil) -> OpaquePointer? {
         guard bytes.count >= copiedBelow else {
             return bytes.withUnsafeBytes { bytes in
                 // libmicrohttpd copies, and does not write to what it was given.
@@ -103,12 +126,20 @@ final class ResponseBody {
             }
         }
         // The elements of a native array lie in one allocation, which lives as long as somebody holds it and is not
-        // changed while it is shared: this object holds it, and changes nothing.
-        let body = ResponseBody(bytes)
-        let start = body.bytes.withUnsafeBytes { $0.baseAddress }
-        let held = Unmanaged.passRetained(body)
+        // changed while it is shared: the body holds it, and changes nothing.
+        let body = ResponseBody(.array(bytes), count: bytes.count, budget)
+        return body.response(bytes.withUnsafeBytes { $0.baseAddress })
+    }
+
+    /// Takes over `bytes`, which malloc has given.
+    static func makeResponse(_ bytes: UnsafeMutableRawBufferPointer, _ budget: MemoryBudget) -> OpaquePointer? {
+        ResponseBody(.buffer(bytes), count: bytes.count, budget).response(bytes.baseAddress)
+    }
+
+    private func response(_ start: UnsafeRawPointer?) -> OpaquePointer? {
+        let held = Unmanaged.passRetained(self)
         let response = MHD_create_response_from_buffer_with_free_callback_cls(
-            bytes.count, UnsafeMutableRawPointer(mutating: start),
+            count, UnsafeMutableRawPointer(mutating: start),
             { body in
                 guard let body else { return }
                 Unmanaged<ResponseBody>.fromOpaque(body).release()

@@ -19,7 +19,10 @@ public final class HTTPServer {
         public var bodySize = 20 << 20
         /// For all bodies that are collected, of all servers that have these limits together; past it, 503 is answered.
         /// The default, 256 MB, holds a dozen bodies of the largest size.
-        public var bodyBudget = BodyBudget(limit: 256 << 20)
+        public var bodyBudget = MemoryBudget(limit: 256 << 20)
+        /// What the whole bodies of answers hold until they are sent, or never will be: from 1 MB on they count here.
+        /// None is refused for it; who makes them, of a database's rows say, can look whether there is room first.
+        public var answerBudget = MemoryBudget(limit: 256 << 20)
         /// From a connection's first byte to the end of its first head; from a later request line to its head's end.
         public var headTimeout: UInt64 = 10_000_000_000
         /// Without any progress: between requests, while a body comes in, while an answer goes out.
