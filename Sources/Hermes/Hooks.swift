@@ -45,7 +45,8 @@ extension Hermes {
         delete(.afterDelete, Fields.className, .outside, timeLimit, body)
     }
 
-    /// Runs before objects of a class are looked for: may change the query, bring objects instead, or throw to refuse.
+    /// Runs before objects of a class are looked for, also by queries of other classes that include them: may change the
+    /// query, bring objects instead, or throw to refuse.
     public func beforeFind<Fields: ParseObject>(
         _ type: Fields.Type, timeLimit: Duration? = nil,
         _ body: @escaping @Sendable (FindRequest<Fields>) async throws -> Void

@@ -51,7 +51,7 @@ public struct Hook: Sendable {
 /// What may be done on the way of a find or a get: an application's.
 public struct FindHook: Sendable {
     public enum Event: Sendable {
-        /// May change the query, refuse, or bring objects to be found instead.
+        /// May change the query, refuse, or bring objects to be found instead; also of what other finds include.
         case beforeFind
         /// May change or drop what was found; also what other finds include.
         case afterFind
