@@ -73,21 +73,45 @@ extension PredicateSQL {
             }
             return rows?.hold(column) ?? .never
         }
+        // Of lists that are found, each element counts.
+        var isList = false
         let json = try subquery(query) { table in
             switch Operand(key, of: table) {
-            case .column(let column, _): "to_jsonb(\(column))"
-            case .json(let expression): expression
-            case .relation, .missing: nil
+            case .column(let column, .array):
+                isList = true
+                return column
+            case .column(let column, let type): return PredicateSQL.json(column, type, beside: operand)
+            case .json(let expression):
+                isList = true
+                return expression
+            case .relation, .missing: return nil
             }
         }
-        guard let rows = json else { return .never }
+        guard var rows = json else { return .never }
+        if isList { rows.elements = aliases.next() }
         switch operand {
         case .column(let column, .array):
             return .when("EXISTS (SELECT FROM jsonb_array_elements(\(column)) e (e) WHERE \(rows.hold("e")))")
-        case .column(let column, _): return rows.hold("to_jsonb(\(column))")
+        case .column(let column, let type):
+            return rows.hold(isList ? PredicateSQL.json(column, type) : "to_jsonb(\(column))")
         case .json(let expression): return rows.hold(expression)
         case .missing, .relation: return .never
         }
+    }
+
+    /// A column as it stands within an Array or Object field, where `operand` is, or lies in, one.
+    private static func json(_ column: SQL, _ type: FieldType, beside operand: Operand) -> SQL {
+        switch operand {
+        case .column(_, .array), .json: json(column, type)
+        default: "to_jsonb(\(column))"
+        }
+    }
+
+    private static func json(_ column: SQL, _ type: FieldType) -> SQL {
+        guard case .pointer(let target) = type else { return "to_jsonb(\(column))" }
+        return """
+            jsonb_build_object('__type', 'Pointer', 'className', \(SQL.text(target)), 'objectId', \(column))
+            """
     }
 
     private static func compares(_ one: FieldType, _ other: FieldType) -> Bool {
@@ -104,23 +128,37 @@ extension PredicateSQL {
         let conditions: [Condition]
         /// ` ORDER BY … LIMIT …`; nil where every row counts.
         let page: SQL?
+        /// The alias under which the elements of `column` stand, where each of them counts; what is no list is one.
+        var elements: SQL?
 
         /// Whether `value` is among the rows. Not so is an anti-join, which holds for a missing value too.
         ///
         /// `value` stands within the scope of the rows: it must be qualified, or be negated nowhere.
         func hold(_ value: SQL) -> Condition {
             guard let page else {
+                let source: SQL = elements.map { "\(table.source), \(list(column, $0))" } ?? table.source
+                let found: SQL = elements.map { "\($0).found" } ?? column
                 // A missing value is equal to nothing; without it the rows can be hashed.
-                let there = Condition.clause(conditions + [.when("\(column) IS NOT NULL")])
-                let equal = Condition.clause(conditions + [.when("\(column) = \(value)")])
+                let there = Condition.clause(conditions + [.when("\(found) IS NOT NULL")])
+                let equal = Condition.clause(conditions + [.when("\(found) = \(value)")])
                 return .when(
-                    "\(value) IN (SELECT \(column) FROM \(table.source)\(there))",
-                    not: "NOT EXISTS (SELECT FROM \(table.source)\(equal))")
+                    "\(value) IN (SELECT \(found) FROM \(source)\(there))",
+                    not: "NOT EXISTS (SELECT FROM \(source)\(equal))")
             }
-            let rows: SQL = "SELECT \(column) FROM \(table.source)\(Condition.clause(conditions))\(page)"
+            var rows: SQL = "SELECT \(column) FROM \(table.source)\(Condition.clause(conditions))\(page)"
+            if let elements {
+                rows = "SELECT \(elements).found FROM (\(rows)) AS lists (list), \(list("lists.list", elements))"
+            }
             return .when(
                 "\(value) IN (\(rows))",
                 not: "NOT EXISTS (SELECT FROM (\(rows)) AS page (found) WHERE page.found = \(value))")
+        }
+
+        private func list(_ column: SQL, _ alias: SQL) -> SQL {
+            """
+            jsonb_array_elements(CASE WHEN jsonb_typeof(\(column)) = 'array' THEN \(column) \
+            WHEN \(column) IS NOT NULL THEN jsonb_build_array(\(column)) END) \(alias) (found)
+            """
         }
     }
 

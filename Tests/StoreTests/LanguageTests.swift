@@ -22,7 +22,8 @@ import Wire
                     // Names that the statements use too.
                     ("e", .string), ("element", .array),
                 ]),
-            World.Class(name: "Tiendas", fields: [("nombre", .string), ("cosa", .pointer("Cosas"))]),
+            World.Class(
+                name: "Tiendas", fields: [("nombre", .string), ("cosa", .pointer("Cosas")), ("lista", .array)]),
         ],
         rows: [
             World.Row(className: "Tiendas", id: "tiendauno1", fields: [("nombre", "a")]),
@@ -44,10 +45,16 @@ import Wire
                 ]),
             World.Row(
                 className: "Cosas", id: "cosacosa03",
-                fields: [("datos", ["texto": "ñ", "dia": date("2023-01-31T00:00Z")])]),
+                fields: [
+                    ("datos", ["texto": "ñ", "dia": date("2023-01-31T00:00Z")]),
+                    ("element", [World.pointer("Tiendas", "tiendauno1")]),
+                ]),
             World.Row(
                 className: "Tiendas", id: "tiendados2",
-                fields: [("nombre", "c"), ("cosa", World.pointer("Cosas", "cosacosa02"))]),
+                fields: [
+                    ("nombre", "c"), ("cosa", World.pointer("Cosas", "cosacosa02")),
+                    ("lista", ["x", World.pointer("Tiendas", "tiendauno1")]),
+                ]),
         ])
 
     /// The last digits of what a `where`, with an order, finds among the things.
@@ -94,6 +101,25 @@ import Wire
         (#"{"piezas": {"$nin": [{"color": "verde"}]}}"#, "", "13"),
         (#"{"element": {"$select": {"key": "e", "query": {"className": "Cosas", "where": {}}}}}"#, "", "2"),
         (#"{"element": {"$dontSelect": {"key": "e", "query": {"className": "Cosas", "where": {}}}}}"#, "", "13"),
+        // Of a list that is selected, each element counts.
+        (#"{"e": {"$select": {"key": "element", "query": {"className": "Cosas", "where": {}}}}}"#, "", "2"),
+        (#"{"e": {"$dontSelect": {"key": "element", "query": {"className": "Cosas", "where": {}}}}}"#, "", "13"),
+        (#"{"tienda": {"$select": {"key": "lista", "query": {"className": "Tiendas", "where": {}}}}}"#, "", "1"),
+        (#"{"tienda": {"$dontSelect": {"key": "lista", "query": {"className": "Tiendas", "where": {}}}}}"#, "", "23"),
+        (
+            #"{"tienda": {"$select": {"key": "lista", "query": {"className": "Tiendas", "where": {}, "order": "nombre", "limit": 1}}}}"#,
+            "", ""
+        ),
+        (
+            #"{"tienda": {"$select": {"key": "lista", "query": {"className": "Tiendas", "where": {}, "order": "-nombre", "limit": 1}}}}"#,
+            "", "1"
+        ),
+        (#"{"element": {"$select": {"key": "tienda", "query": {"className": "Cosas", "where": {}}}}}"#, "", "3"),
+        (#"{"nombre": {"$select": {"key": "datos.lista.k", "query": {"className": "Cosas", "where": {}}}}}"#, "", ""),
+        (
+            #"{"datos.texto": {"$select": {"key": "datos.lista.k", "query": {"className": "Cosas", "where": {}}}}}"#,
+            "", ""
+        ),
         (#"{"piezas": {"$notInQuery": {"className": "Cosas", "where": {"element": {"$gt": 6}}}}}"#, "", "123"),
         // Keys of what a subquery finds.
         (

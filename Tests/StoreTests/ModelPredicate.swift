@@ -217,7 +217,8 @@ extension Model {
         guard let (_, rows) = subquery(json.object?["query"] ?? .null), let key = json.object?["key"]?.string else {
             return false
         }
-        return rows.map { self.value(key, $0) }.contains { $0 != .null && equals(value, $0) }
+        let found = rows.map { self.value(key, $0) }.flatMap { $0.array ?? [$0] }
+        return found.contains { $0 != .null && equals(value, $0) }
     }
 
     // MARK: order and pages

@@ -206,30 +206,29 @@ struct QuestionMaker {
     private mutating func subquery(_ name: String, _ type: FieldType, _ depth: Int) -> JSON? {
         let target: World.Class
         switch type {
+        case .array where name == "a", .pointer where maker.chance.oneIn(5): return select(type, depth)
         case .pointer(let className), .relation(let className):
             guard let table = world[className] else { return nil }
             target = table
         case .array where name == "e": target = world[maker.chance.pick(names)] ?? World.userClass
         case .array where name == "l": target = World.userClass
-        case .string:
-            let table = maker.chance.pick(world.plain.filter { $0.type("s") == .string })
-            var query = query(table, depth)
-            query["className"] = .string(table.name)
-            return .object(
-                JSONObject([
-                    (
-                        maker.chance.pick(["$select", "$dontSelect"]),
-                        [
-                            "query": .object(query),
-                            "key": .string(maker.chance.pick(["s", "t"].filter { table.type($0) != nil })),
-                        ]
-                    )
-                ]))
+        case .string: return select(type, depth)
         default: return nil
         }
         var query = query(target, depth)
         query["className"] = .string(maker.chance.oneIn(15) ? "Ninguna" : target.name)
         return .object(JSONObject([(maker.chance.pick(["$inQuery", "$notInQuery"]), .object(query))]))
+    }
+
+    /// What other objects hold in a field: of lists, each element.
+    private mutating func select(_ type: FieldType, _ depth: Int) -> JSON {
+        let table = maker.chance.pick(world.plain.filter { $0.type("s") == .string })
+        let keys = isPointer(type) ? ["p", "w", "e", "l", "s"] : ["s", "t", "a"]
+        var query = query(table, depth)
+        query["className"] = .string(table.name)
+        let key = JSON.string(maker.chance.pick(keys.filter { table.type($0) != nil }))
+        return .object(
+            JSONObject([(maker.chance.pick(["$select", "$dontSelect"]), ["query": .object(query), "key": key])]))
     }
 
     private mutating func query(_ table: World.Class, _ depth: Int) -> JSONObject {
