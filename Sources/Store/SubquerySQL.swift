@@ -34,6 +34,7 @@ extension PredicateSQL {
     }
 
     func inQuery(_ operand: Operand, _ query: Subquery, of table: TableReference) throws(ParseError) -> Condition {
+        let query = try redirected(query)
         guard let rows = try subquery(query, { $0.column("objectId") }) else { return .never }
         switch operand {
         case .missing: return .never
@@ -58,6 +59,7 @@ extension PredicateSQL {
     }
 
     func select(_ operand: Operand, _ query: Subquery, _ key: FieldPath) throws(ParseError) -> Condition {
+        let query = try redirected(query)
         guard let target = schema[query.className] else { return .never }
         if access.protectedFields(of: target).any.contains(key.field) {
             throw ParseError(
@@ -112,6 +114,15 @@ extension PredicateSQL {
         return """
             jsonb_build_object('__type', 'Pointer', 'className', \(SQL.text(target)), 'objectId', \(column))
             """
+    }
+
+    /// SDKs that do not know the class of a relation's objects name the relation's own, and the field.
+    private func redirected(_ query: Subquery) throws(ParseError) -> Subquery {
+        guard let key = query.redirectClassNameForKey else { return query }
+        try access.checkReachable(query.className)
+        var query = query
+        if case .relation(let target)? = schema[query.className]?.fields[key]?.type { query.className = target }
+        return query
     }
 
     private static func compares(_ one: FieldType, _ other: FieldType) -> Bool {

@@ -111,6 +111,9 @@ struct PredicateParser {
         if let order = members["order"], order.isTruthy { subquery.order = try QueryParser.order(order) }
         if let skip = members["skip"] { subquery.skip = try QueryParser.count(skip, "skip") ?? 0 }
         if let limit = members["limit"] { subquery.limit = try QueryParser.count(limit, "limit") }
+        if let key = members["redirectClassNameForKey"], key.isTruthy {
+            subquery.redirectClassNameForKey = QueryParser.text(key)
+        }
         subquery.relativeTimeFields = inner.relativeTimeFields
         return subquery
     }

@@ -84,16 +84,20 @@ public struct Subquery: Sendable, Equatable {
     public var order: [Order]
     public var skip: Int
     public var limit: Int?
+    /// As in `Query`: the relation of `className` whose target is looked through.
+    public var redirectClassNameForKey: String?
     /// As in `Query`.
     public var relativeTimeFields: Set<String> = []
     public init(
-        className: String, predicate: Predicate, order: [Order] = [], skip: Int = 0, limit: Int? = nil
+        className: String, predicate: Predicate, order: [Order] = [], skip: Int = 0, limit: Int? = nil,
+        redirectClassNameForKey: String? = nil
     ) {
         self.className = className
         self.predicate = predicate
         self.order = order
         self.skip = skip
         self.limit = limit
+        self.redirectClassNameForKey = redirectClassNameForKey
     }
 }
 

@@ -83,6 +83,9 @@ extension Subquery {
         if !order.isEmpty { members.append(("order", .string(Order.text(order)))) }
         if skip > 0 { members.append(("skip", .number(Double(skip)))) }
         if let limit { members.append(("limit", .number(Double(limit)))) }
+        if let redirectClassNameForKey {
+            members.append(("redirectClassNameForKey", .string(redirectClassNameForKey)))
+        }
         return JSONObject(members)
     }
 }

@@ -138,6 +138,19 @@ import Wire
         (#"{"tienda": {"$notInQuery": {"className": "Tiendas", "where": {"nombre": "a"}}}}"#, "", "23"),
         (#"{"$nor": [{"tienda": {"$notInQuery": {"className": "Tiendas", "where": {"nombre": "a"}}}}]}"#, "", "1"),
         (#"{"socias": {"$notInQuery": {"className": "Tiendas", "where": {}}}}"#, "", "123"),
+        // An SDK that has only the owner of a relation asks for the class of what is in it.
+        (
+            #"{"tienda": {"$inQuery": {"className": "Cosas", "redirectClassNameForKey": "socias", "where": {"nombre": "a"}}}}"#,
+            "", "1"
+        ),
+        (
+            #"{"tienda": {"$notInQuery": {"className": "Cosas", "redirectClassNameForKey": "socias", "where": {"nombre": "a"}}}}"#,
+            "", "23"
+        ),
+        (
+            #"{"nombre": {"$select": {"key": "nombre", "query": {"className": "Cosas", "redirectClassNameForKey": "socias", "where": {}}}}}"#,
+            "", "1"
+        ),
         // A clone has no id yet, and its relation nothing in it.
         (#"{"$relatedTo": {"object": {"__type": "Pointer", "className": "Tiendas"}, "key": "cosas"}}"#, "", ""),
     ]

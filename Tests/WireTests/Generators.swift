@@ -158,7 +158,7 @@ struct Maker {
     mutating func subquery(_ depth: Int) -> Subquery {
         Subquery(
             className: className(), predicate: predicate(depth - 1), order: list(2) { $0.order() },
-            skip: below(3), limit: oneIn(2) ? below(9) : nil)
+            skip: below(3), limit: oneIn(2) ? below(9) : nil, redirectClassNameForKey: oneIn(4) ? "r" : nil)
     }
 
     mutating func order() -> Order { Order(path(), descending: oneIn(2)) }
