@@ -41,7 +41,13 @@ extension Store {
         } else {
             found = try await findRows(find.query, in: operation)
         }
-        guard found.hasObjects, hooks.listenBehind(query.className, including: found.includedClassNames) else {
+        if let key = find.query.redirectClassNameForKey,
+            case .relation(let target)? = try await operation.schema()[find.query.className]?.fields[key]?.type
+        {
+            // What was found is shown to the hooks of its own class.
+            find.query.className = target
+        }
+        guard found.hasObjects, hooks.listenBehind(find.query.className, including: found.includedClassNames) else {
             return found
         }
         found.objects = try await behind(find, try found.json())

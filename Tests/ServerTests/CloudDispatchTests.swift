@@ -257,6 +257,29 @@ import Wire
         }
     }
 
+    /// SDKs that have only the owner of a relation ask for the owner's class.
+    @Test func whatARelationLeadsToIsShownToTheHooksOfItsClass() async throws {
+        let code = code(.afterFind, on: "Personas") { _ in CloudAnswer(["objects": []]) }
+        try await withServer(cloud: code) { server in
+            let client = server.client
+            let ana = try await client.create("Personas", ["nombre": "Ana"])
+            let pointer: JSON = ["__type": "Pointer", "className": "Personas", "objectId": .string(ana)]
+            let id = try await client.create(
+                "Equipos", ["gente": ["__op": "AddRelation", "objects": [pointer]]])
+            let body: JSON = [
+                "_method": "GET", "redirectClassNameForKey": "gente",
+                "where": [
+                    "$relatedTo": [
+                        "object": ["__type": "Pointer", "className": "Equipos", "objectId": .string(id)],
+                        "key": "gente",
+                    ]
+                ],
+            ]
+            let found = try await client.send("POST", "/classes/Equipos", body)
+            #expect(found.json["results"] == [], "\(found.text)")
+        }
+    }
+
     @Test func afterFindSeesObjectsThatAreFoundGotOrIncluded() async throws {
         let calls = Calls()
         let code = code(.afterFind, on: "Personas") { call in
