@@ -119,6 +119,9 @@ extension Store {
         for name in write.changedByHooks {
             if name == "ACL" {
                 if case .set(let acl)? = completed.acl { told[name] = acl.json }
+            } else if told[name] != nil {
+                // The hook emptied the field, and the class has filled it.
+                continue
             } else if let change = write.update.changes.first(where: { $0.path.description == name }) {
                 told[name] = change.operation.json
             } else {

@@ -209,6 +209,18 @@ import Wire
         }
     }
 
+    @Test func ofAFieldThatAHookEmptiesTheDefaultIsTold() async throws {
+        let hook = Hook("empties", on: "Temas", .beforeSave) { $0.set("titulo", .null) }
+        try await HookTests.withStore([hook]) { store in
+            let fields: JSON = ["titulo": ["type": "String", "defaultValue": "dado"]]
+            _ = try await store.catalogue.update("Temas", SchemaRequest(fields: fields.object ?? JSONObject()))
+            let made = try await store.create("Temas", JSONObject([("titulo", "x")]), in: store.operation(as: .master))
+            #expect(made.answered["titulo"] == "dado")
+            let titles = try await HookTests.titles(store)
+            #expect(titles == ["dado"])
+        }
+    }
+
     /// Another node takes a field away between the look at the class and the statement: the class is read again.
     @Test func aFieldThatVanishesUnderAWriteIsMadeAgain() async throws {
         let hook = Hook("takes away", on: "Temas", .beforeSave) { write in
