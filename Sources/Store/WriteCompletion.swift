@@ -102,8 +102,9 @@ extension Store {
         }
         let created = try date(update.createdAt, "createdAt")
         let updated = try date(update.updatedAt, "updatedAt")
-        guard viewer.key == .maintenance else { return (nil, nil) }
-        if let created, let updated, updated < created {
+        // As in the reference, an object cannot have changed before it is said when it was made.
+        guard viewer.key == .maintenance, let created else { return (nil, nil) }
+        if let updated, updated < created {
             throw ParseError(142, "updatedAt cannot occur before createdAt")
         }
         return (created, updated)

@@ -221,6 +221,16 @@ import Wire
         }
     }
 
+    @Test func anObjectWhoseBirthIsNotToldCannotHaveChangedBeforeIt() async throws {
+        try await HookTests.withStore([]) { store in
+            let long: JSON = ["__type": "Date", "iso": "2014-05-06T07:08:09.010Z"]
+            let operation = store.operation(as: Viewer(key: .maintenance))
+            _ = try await store.create("Temas", JSONObject([("titulo", "x"), ("updatedAt", long)]), in: operation)
+            let rows = try await store.database.read(#"SELECT "updatedAt" = "createdAt" FROM "Temas""#)
+            #expect(rows.bool(0, 0))
+        }
+    }
+
     /// Another node takes a field away between the look at the class and the statement: the class is read again.
     @Test func aFieldThatVanishesUnderAWriteIsMadeAgain() async throws {
         let hook = Hook("takes away", on: "Temas", .beforeSave) { write in
