@@ -116,7 +116,7 @@ extension Catalogue {
             }
             if !added.isEmpty { try CatalogueChecks.notTooMany(className, fields) }
             try CatalogueChecks.oneGeoPoint(className, fields, added: added.map(\.0))
-            var permissions = existing.permissions
+            var permissions = request.dropsPermissions ? .open : existing.permissions
             if let given = request.permissions {
                 try PermissionsCheck.check(given, fields: fields, objectIdIsCustom: allowsCustomObjectIds)
                 permissions = ClassPermissions(given: given)

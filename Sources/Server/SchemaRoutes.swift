@@ -80,6 +80,7 @@ extension API {
         }
         return SchemaRequest(
             fields: try object("fields") ?? JSONObject(), permissions: permissions,
+            dropsPermissions: body["classLevelPermissions"] == .null,
             indexes: try object("indexes") ?? JSONObject())
     }
 
