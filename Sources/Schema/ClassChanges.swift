@@ -138,9 +138,9 @@ extension Catalogue {
 
     /// `DELETE /schemas/:class`. Throws 255 while it has objects; a class that is not there is no error.
     public func delete(_ className: String, in transaction: Transaction? = nil) async throws {
-        guard Names.isClass(className) else {
-            throw ParseError(
-                103, "Invalid classname: \(className), classnames can only have alphanumeric characters and _")
+        // The server's own tables would be answered with a success that deletes nothing.
+        guard Names.isClass(className), !DefaultFields.serverTables.contains(className) else {
+            throw Names.invalidClass(className)
         }
         _ = try await change(className, in: transaction) { existing, transaction in
             guard let existing else { return .nothing }

@@ -22,4 +22,13 @@ import Wire
             #expect(open.json["results"]?.array?.count == 1)
         }
     }
+
+    @Test func theServersOwnTablesAreNoClassesToDelete() async throws {
+        try await withServer { server in
+            for name in ["_GlobalConfig", "_Hooks"] {
+                let reply = try await server.client.send("DELETE", "/schemas/\(name)", master: true)
+                #expect(reply.summary == "400/103")
+            }
+        }
+    }
 }
