@@ -33,12 +33,22 @@ struct SessionRules: Sendable {
         }
         for field in SessionRules.serverFields where write.update.changes.contains(where: { $0.path.field == field }) {
             let isFree = write.viewer.isAboveAccess && (field == "expiresAt" || field == "createdWith")
+            if field == "user", namesItsOwnUser(write) {
+                write.remove(field)
+                continue
+            }
             guard isFree else {
                 // Of a session that is somebody else's nothing is told, not even what could not be set.
                 _ = try await write.readOriginal()
                 throw ParseError(105, "Invalid key name: \(field)")
             }
         }
+    }
+
+    /// A session's user, told once more, changes nothing: some clients send objects back whole.
+    private func namesItsOwnUser(_ write: Write) -> Bool {
+        guard let userId = write.viewer.userId else { return false }
+        return write.change("user")?.operation == .set(.pointer(Pointer(className: "_User", objectId: userId)))
     }
 
     /// `POST /sessions`: one more session of the same user, with fields of its own. What it says of the server's is

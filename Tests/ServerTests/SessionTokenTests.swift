@@ -23,6 +23,20 @@ import Wire
         try await server.client.send("GET", "/users/me", session: token).summary
     }
 
+    @Test func aSessionMayBeToldItsOwnUserAgain() async throws {
+        try await withServer { server in
+            let ana = try await server.client.signUp("ana")
+            let other = try await server.client.signUp("otra")
+            let id = try await server.client.must("GET", "/sessions/me", session: ana.token).objectId ?? ""
+            for (user, answer) in [(ana.id, "200"), (other.id, "400/105")] {
+                let pointer: JSON = ["__type": "Pointer", "className": "_User", "objectId": .string(user)]
+                let reply = try await server.client.send(
+                    "PUT", "/sessions/\(id)", ["user": pointer], session: ana.token)
+                #expect(reply.summary == answer)
+            }
+        }
+    }
+
     @Test func inNewDatabasesTheyAreNowhereInClearAndWorkAsEver() async throws {
         try await withServer { server in
             let ana = try await server.client.signUp("ana")
