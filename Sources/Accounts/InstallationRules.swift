@@ -24,6 +24,8 @@ struct InstallationRules: Sendable {
     struct Registration {
         /// The object that it names; nil for a POST.
         var objectId: String?
+        /// Whether the body says so as well.
+        var repeatsObjectId = false
         /// Of the body.
         var ownInstallationId: String?
         /// Of the body, else of the request's header.
@@ -79,6 +81,7 @@ struct InstallationRules: Sendable {
         var asked = Registration(
             objectId: write.isNew ? nil : write.objectId, ownInstallationId: text("installationId"),
             deviceToken: text("deviceToken"), deviceType: text("deviceType"), appIdentifier: text("appIdentifier"))
+        asked.repeatsObjectId = !write.isNew && write.update.objectId == .string(write.objectId)
         asked.installationId =
             asked.ownInstallationId ?? (write.viewer.isMaster ? nil : write.viewer.installationId?.lowercased())
         return asked
@@ -141,8 +144,13 @@ struct InstallationRules: Sendable {
             }
         }
         var outcome = Outcome(target: match.objectId)
-        if asked.deviceToken != nil, match.deviceToken != asked.deviceToken, asked.ownInstallationId != nil {
-            outcome.losers = losers(byToken.filter { $0.installationId != asked.ownInstallationId }, asked)
+        if asked.deviceToken != nil, match.deviceToken != asked.deviceToken {
+            // Who tells neither id in the body takes the token from nobody: as in the reference.
+            if asked.ownInstallationId != nil {
+                outcome.losers = losers(byToken.filter { $0.installationId != asked.ownInstallationId }, asked)
+            } else if asked.repeatsObjectId {
+                outcome.losers = losers(byToken.filter { $0.objectId != match.objectId }, asked)
+            }
         }
         return outcome
     }

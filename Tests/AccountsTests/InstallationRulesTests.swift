@@ -66,6 +66,19 @@ import Wire
         #expect(throws: ParseError.self) { try outcome(registration(token: "t"), rows) }
     }
 
+    /// An update tells by its body, not by its path, that it is to take another's token.
+    @Test func aTokenMovesToTheObjectThatTheBodyNames() throws {
+        let rows = [
+            Row(objectId: "a", installationId: "1", deviceToken: "t", deviceType: "android"),
+            Row(objectId: "b", installationId: "2", deviceType: "android"),
+        ]
+        var asked = registration("b", token: "t", type: nil)
+        #expect(try outcome(asked, rows) == Outcome(target: "b"))
+        asked.repeatsObjectId = true
+        #expect(
+            try outcome(asked, rows) == Outcome(target: "b", losers: [Loser(objectId: "a", field: "deviceToken")]))
+    }
+
     @Test func whatIdentifiesADeviceIsNotChanged() throws {
         let row = Row(objectId: "a", installationId: "1", deviceToken: "t", deviceType: "ios")
         for asked in [registration("a", id: "2"), registration("a", type: "android")] {
