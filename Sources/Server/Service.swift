@@ -55,6 +55,7 @@ public enum Service {
             level: Log.Level(options.logLevel), format: options.logFormat == .json ? .json : .text)
         // Beside the connections of clients: those to the database, files, and what each worker needs.
         OpenFiles.allow(options.http.maxConnections + 4096)
+        LargeMemory.returnWhenFreed()
         let workers = options.workers ?? options.workerCount
         var cluster: PrivateCluster?
         let conninfo: String

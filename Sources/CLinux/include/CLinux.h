@@ -2,6 +2,7 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -9,6 +10,12 @@
 
 /// prctl is variadic, which Swift cannot call. At most 15 bytes of `name` are kept.
 static inline void hermes_name_this_thread(const char *name) { prctl(PR_SET_NAME, name, 0, 0, 0); }
+
+/// From how many bytes on malloc maps each block by itself, and how many free bytes it keeps at the end of an arena.
+static inline void hermes_malloc_limits(int mapped, int kept) {
+    mallopt(M_MMAP_THRESHOLD, mapped);
+    mallopt(M_TRIM_THRESHOLD, kept);
+}
 
 /// Which executor runs on the calling thread: a thread-local, which Swift does not have without Foundation.
 const void *hermes_current_executor(void);
