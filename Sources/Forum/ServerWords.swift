@@ -203,6 +203,10 @@ struct ServerWords {
             "The database cannot be reached",
             .init("El servidor no llega a sus datos. Prueba otra vez dentro de un momento.")
         ),
+        (
+            "The server holds as many large answers",
+            .init("El servidor está muy ocupado. Prueba otra vez dentro de un momento.")
+        ),
         ("The request was given up", tooLong), ("…s and was stopped.", tooLong),
         ("The transaction took longer", tooLong),
         ("The query took too long", tooLong),

@@ -35,23 +35,32 @@ extension Store {
         try access(operation.viewer).checkReachable(query.className)
         let find = Find(query, parameters(), isGet: false, in: operation)
         for hook in hooks.beforeFind(query.className) { try await hook.run(find) }
+        let isRedirected = try await redirect(find)
         var found: Found
         if let objects = find.objects {
             found = try await self.found(instead: objects, find)
         } else {
-            found = try await findRows(find.query, in: operation)
-        }
-        if let key = find.query.redirectClassNameForKey,
-            case .relation(let target)? = try await operation.schema()[find.query.className]?.fields[key]?.type
-        {
-            // What was found is shown to the hooks of its own class.
-            find.query.className = target
+            found = try await findRows(find.query, in: operation, showsClassName: isRedirected)
         }
         guard found.hasObjects, hooks.listenBehind(find.query.className, including: found.includedClassNames) else {
             return found
         }
         found.objects = try await behind(find, try found.json())
         return found
+    }
+
+    /// Where a query leads to the class of a relation's objects (`redirectClassNameForKey`), the hooks of that class are
+    /// asked too, here and behind the find: what they keep from others is not to be had by another class's name.
+    private func redirect(_ find: Find) async throws -> Bool {
+        guard find.objects == nil, let key = find.query.redirectClassNameForKey,
+            case .relation(let target)? = try await find.operation.schema()[find.query.className]?.fields[key]?.type
+        else { return false }
+        try access(find.operation.viewer).checkReachable(target)
+        find.query.className = target
+        find.query.redirectClassNameForKey = nil
+        find.parameters["redirectClassNameForKey"] = nil
+        for hook in find.operation.hooks.beforeFind(target) { try await hook.run(find) }
+        return true
     }
 
     /// Gets one object. Throws 101 when there is none that the viewer may read.

@@ -116,19 +116,20 @@ public struct FoundObject {
 
 extension Store {
     /// Finds objects by the rights of the operation's viewer, past all hooks.
-    func findRows(_ query: Query, in operation: Operation) async throws -> Found {
+    /// - Parameter showsClassName: Each object tells its class, which is not the one that was asked for.
+    func findRows(_ query: Query, in operation: Operation, showsClassName: Bool = false) async throws -> Found {
         try await withSchema(of: query.className, operation) { schema in
-            try await findRows(query, in: operation, schema)
+            try await findRows(query, in: operation, schema, showsClassName: showsClassName)
         }
     }
 
     private func findRows(
-        _ asked: Query, in operation: Operation, _ schema: SchemaSnapshot
+        _ asked: Query, in operation: Operation, _ schema: SchemaSnapshot, showsClassName isRedirected: Bool
     ) async throws -> Found {
         let viewer = operation.viewer
         var query = asked
         try access(viewer).checkReachable(query.className)
-        var showsClassName = false
+        var showsClassName = isRedirected
         if let key = query.redirectClassNameForKey {
             if case .relation(let target)? = schema[query.className]?.fields[key]?.type { query.className = target }
             try access(viewer).checkReachable(query.className)

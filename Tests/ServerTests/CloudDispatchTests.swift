@@ -258,14 +258,28 @@ import Wire
     }
 
     /// SDKs that have only the owner of a relation ask for the owner's class.
-    @Test func whatARelationLeadsToIsShownToTheHooksOfItsClass() async throws {
-        let code = code(.afterFind, on: "Personas") { _ in CloudAnswer(["objects": []]) }
+    @Test(arguments: [TriggerKind.beforeFind, .afterFind])
+    func whatARelationLeadsToIsShownToTheHooksOfItsClass(kind: TriggerKind) async throws {
+        let code = code(kind, on: "Personas") { call in
+            guard kind == .beforeFind else {
+                let objects = call.payload["objects"]?.array ?? []
+                return CloudAnswer(["objects": .array(objects.filter { $0.object?["oculta"] != true })])
+            }
+            var query = call.payload["query"]?.object ?? JSONObject()
+            var condition = query["where"]?.object ?? JSONObject()
+            condition["oculta"] = ["$ne": true]
+            query["where"] = .object(condition)
+            return CloudAnswer(["query": .object(query)])
+        }
         try await withServer(cloud: code) { server in
             let client = server.client
             let ana = try await client.create("Personas", ["nombre": "Ana"])
-            let pointer: JSON = ["__type": "Pointer", "className": "Personas", "objectId": .string(ana)]
+            let hidden = try await client.create("Personas", ["nombre": "Oculta", "oculta": true])
+            let pointers: [JSON] = [ana, hidden].map { id in
+                ["__type": "Pointer", "className": "Personas", "objectId": .string(id)]
+            }
             let id = try await client.create(
-                "Equipos", ["gente": ["__op": "AddRelation", "objects": [pointer]]])
+                "Equipos", ["gente": ["__op": "AddRelation", "objects": .array(pointers)]])
             let body: JSON = [
                 "_method": "GET", "redirectClassNameForKey": "gente",
                 "where": [
@@ -276,7 +290,9 @@ import Wire
                 ],
             ]
             let found = try await client.send("POST", "/classes/Equipos", body)
-            #expect(found.json["results"] == [], "\(found.text)")
+            let shown = found.json["results"]?.array?.compactMap(\.object) ?? []
+            #expect(shown.map { $0["nombre"] } == ["Ana"], "\(found.text)")
+            #expect(shown.map { $0["className"] } == ["Personas"], "\(found.text)")
         }
     }
 
