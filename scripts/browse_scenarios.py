@@ -783,11 +783,15 @@ def s26(world):
     terminal.type("e")
     terminal.wait("e done")
     to_field(terminal, "datos")
-    terminal.type("Enter", "<")
-    terminal.wait("^ the path of a file behind <")
-    terminal.type("/no/such/file", "Enter")
+
+    def from_file(path):
+        terminal.type("Enter", "<")
+        terminal.wait("^ the path of a file behind <")
+        terminal.type(path, "Enter")
+
+    from_file("/no/such/file")
     terminal.wait("cannot be read: No such file")
-    terminal.type("Enter", f"<{path}", "Enter")
+    from_file(str(path))
     terminal.wait("256,000 bytes of")
     terminal.type("e")
     terminal.wait("Save 1 change to Adjuntos")
@@ -799,7 +803,7 @@ def s26(world):
     terminal.type("e")
     terminal.wait("e done")
     to_field(terminal, "foto")
-    terminal.type("Enter", f"<{path}", "Enter")
+    from_file(str(path))
     # This version of the server stores no files, and the browser says so.
     terminal.wait(lambda screen: "does not do that (108)" in screen or "the file is stored" in screen)
     upload = world.sent("POST")[-1]
