@@ -16,8 +16,8 @@ public struct AccountExportOptions: Sendable {
 /// All that is an account's own, for its user to take along.
 extension Accounts {
     /// `{exportedAt, user, roles, sessions, relations, objects: {CLASS: […]}, application: […]}`: the user without
-    /// passwords and tokens, its sessions without theirs, the objects that name it by a pointer or in their ACL and that it
-    /// may read, and what hooks add.
+    /// passwords and tokens, its sessions without theirs, the objects that name it by a pointer or in their ACL and
+    /// that it may read, and what hooks add.
     ///
     /// Whoever is not above access is counted: an export looks through every class.
     ///

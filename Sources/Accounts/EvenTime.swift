@@ -11,7 +11,8 @@ enum EvenTime {
 }
 
 extension Accounts {
-    /// Runs `body`, which does more for an address that is known, and where that is `hidden` ends when that no longer tells.
+    /// Runs `body`, which does more for an address that is known, and where that is `hidden` ends when that no longer
+    /// tells.
     func evenly<Result>(_ hidden: Bool, _ body: () async throws -> Result) async throws -> Result {
         guard hidden else { return try await body() }
         let start = Loop.monotonicNow()

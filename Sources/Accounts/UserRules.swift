@@ -68,8 +68,8 @@ struct UserRules: Sendable {
         write.password = password
     }
 
-    /// `authData` becomes a column that only the server sets, once what it says has been shown to be true. Answers whether
-    /// it names a way to log in.
+    /// `authData` becomes a column that only the server sets, once what it says has been shown to be true. Answers
+    /// whether it names a way to log in.
     private func takeAuthData(_ write: Write) async throws -> Bool {
         guard let given = write.authData else { return false }
         let authData = try AuthData(given, options)

@@ -8,7 +8,8 @@ public struct CloudCall: Sendable {
     /// - triggers: `triggerName`, `className`; of objects `object` and `original`, each with its `className` (before a
     ///   save `object` holds the original with what is to be changed over it, operations as `__op`, and is told only
     ///   where `CloudHandler.needsObject`, else a new one's `objectId` if the client has chosen it; after it, see
-    ///   `result`); of finds `query` (`where`, `limit`, `skip`, `order`, `include`, `keys`, `excludeKeys`), `isGet`, `count`, and behind them `objects`
+    ///   `result`); of finds `query` (`where`, `limit`, `skip`, `order`, `include`, `keys`, `excludeKeys`), `isGet`,
+    ///   `count`, and behind them `objects`
     /// - functions: `functionName`, `params`
     /// - jobs: `jobName`, `jobId`, `params`, `headers`
     /// - pages: `method`, `path`, `arguments`, `query`, `form`, `cookies`

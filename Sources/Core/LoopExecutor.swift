@@ -153,7 +153,8 @@ public final class LoopExecutor: SerialExecutor, TaskExecutor, @unchecked Sendab
 
     // MARK: an application's code on the loop's own thread
 
-    /// What was handed over in a turn, while the loop's thread does it itself: that spares the code two changes of thread.
+    /// What was handed over in a turn, while the loop's thread does it itself: that spares the code two changes of
+    /// thread.
     private struct Errand {
         var jobs: [UnownedJob] = []
         /// Index of the next one.

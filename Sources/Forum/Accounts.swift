@@ -44,7 +44,8 @@ extension SaveRequest<Usuario> {
 }
 
 extension SaveRequest<Usuario> {
-    /// A name is not blank, and blanks around it make no other one of it. All see it: who writes nothing does not change it.
+    /// A name is not blank, and blanks around it make no other one of it. All see it: who writes nothing does not
+    /// change it.
     private func keepName(isOfMember: Bool) throws {
         guard let given = object.username else { return }
         if changed(\.username) {

@@ -10,8 +10,8 @@ enum Roles {
 }
 
 extension Hermes {
-    /// The forum's classes: fields as their descriptions have them, indexes, and what everybody may do. What depends on the
-    /// object is the rules' part, and the ACLs that they write.
+    /// The forum's classes: fields as their descriptions have them, indexes, and what everybody may do. What depends on
+    /// the object is the rules' part, and the ACLs that they write.
     func defineClasses() {
         defineMembers()
         defineTopics()

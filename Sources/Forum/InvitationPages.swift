@@ -1,7 +1,7 @@
 import Hermes
 
-/// The page behind an invitation's link: it works without the app and without a session. Who holds the link has shown that
-/// the address is his.
+/// The page behind an invitation's link: it works without the app and without a session. Who holds the link has shown
+/// that the address is his.
 extension Hermes {
     func invitationPages() {
         page("GET", "/invitacion") { request in

@@ -96,7 +96,8 @@ extension Database {
         try await first(Query(Persona.self).where(\.usuario == user).select(\.idioma))?.idioma.flatMap(Language.init)
     }
 
-    /// Where the guest has invited the sender already, that one is accepted. Not for an address, whose owner the answer would tell.
+    /// Where the guest has invited the sender already, that one is accepted. Not for an address, whose owner the answer
+    /// would tell.
     fileprivate func acceptTheirs(_ sender: Pointer<Usuario>, _ guest: Guest) async throws -> Value? {
         guard guest.isNamed, let user = guest.user else { return nil }
         guard

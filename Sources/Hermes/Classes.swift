@@ -59,8 +59,8 @@ public struct ClassDefinition<Fields: ParseObject>: Sendable {
     /// No two objects have the same values in these fields: 137. Objects without a value in one of them never collide.
     public mutating func unique(_ name: String, _ keys: PartialKeyPath<Fields>...) { add(name, keys, "unique") }
 
-    /// `$text` on this field is quick; without `$language` it searches in all these languages (one or two, `es`, `en`, …),
-    /// of two whatever the accents. Of a text the first 100,000 characters.
+    /// `$text` on this field is quick; without `$language` it searches in all these languages (one or two, `es`, `en`,
+    /// …), of two whatever the accents. Of a text the first 100,000 characters.
     public mutating func text(_ name: String, _ key: KeyPath<Fields, String?>, languages: [String]) {
         add(name, [key], .string("text:" + languages.joined(separator: "+")))
     }
@@ -89,8 +89,8 @@ public struct ClassDefinition<Fields: ParseObject>: Sendable {
         }
     }
 
-    /// Lets those do something whom a field of the object names, as a pointer or a list of them. What a class lets anybody
-    /// else do, it lets do without this.
+    /// Lets those do something whom a field of the object names, as a pointer or a list of them. What a class lets
+    /// anybody else do, it lets do without this.
     public mutating func permit(_ operations: [Operation], toThoseIn keys: PartialKeyPath<Fields>...) {
         let names = JSON.array(keys.map { .string(Fields.name($0)) })
         for operation in operations { permissions[operation, default: JSONObject()]["pointerFields"] = names }
@@ -103,8 +103,9 @@ public struct ClassDefinition<Fields: ParseObject>: Sendable {
     /// - Parameters:
     ///   - limit: objects at most; nil: the server's `defaultLimit`.
     ///   - order: in place of their creation.
-    ///   - include: pointers whose objects come along, `usuario`, or one field of them alone, `usuario.username`; also where
-    ///     one object is asked for by its id. `keys` and `excludeKeys` of a client that leave the pointer out are heeded.
+    ///   - include: pointers whose objects come along, `usuario`, or one field of them alone, `usuario.username`; also
+    ///     where one object is asked for by its id. `keys` and `excludeKeys` of a client that leave the pointer out are
+    ///     heeded.
     ///   - own: a field that names users: only objects that name the reader are found, which an index of it makes quick
     ///     where there are many of others. The master finds all.
     public mutating func finds(
@@ -177,8 +178,9 @@ public struct ClassDefinition<Fields: ParseObject>: Sendable {
 }
 
 extension Hermes {
-    /// Makes a class at the start: its fields are those of the description. Fields, indexes and permissions of a class that
-    /// is there already are brought to this; what it has beside them stays, with all objects. Clients can add no fields.
+    /// Makes a class at the start: its fields are those of the description. Fields, indexes and permissions of a class
+    /// that is there already are brought to this; what it has beside them stays, with all objects. Clients can add no
+    /// fields.
     public func define<Fields: ParseObject>(
         _ type: Fields.Type, _ describe: (inout ClassDefinition<Fields>) -> Void
     ) {

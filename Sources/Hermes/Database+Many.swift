@@ -42,8 +42,8 @@ extension Database {
         public let last: String?
     }
 
-    /// Makes an object for each one that a query finds, by one statement: all alike, but for one field. None of them leaves
-    /// the database, so that it is the quickest way to tell many.
+    /// Makes an object for each one that a query finds, by one statement: all alike, but for one field. None of them
+    /// leaves the database, so that it is the quickest way to tell many.
     ///
     ///     let page = Query(Persona.self).where(\.avisos == true && Name("objectId") > .string(last))
     ///         .order(.ascending(\.objectId)).limit(2000)
@@ -130,8 +130,8 @@ extension Database {
             className: pointer.className, known: try await send("LOCK", [], body).object ?? JSONObject())
     }
 
-    /// Holds objects until the transaction ends, by one statement and in one order for all transactions: whoever else wants to
-    /// change one of them waits.
+    /// Holds objects until the transaction ends, by one statement and in one order for all transactions: whoever else
+    /// wants to change one of them waits.
     ///
     /// - Returns: how many of them there are.
     /// - Throws: 141 outside of a transaction, 119 without the master's rights.
@@ -140,8 +140,8 @@ extension Database {
             "LOCKALL", Fields.className, [("objectIds", .array(pointers.map { .string($0.objectId) }))])
     }
 
-    /// Holds a name of one's own until the transaction ends: whoever else wants to hold the same one waits. For what is to be
-    /// made once and is not there yet.
+    /// Holds a name of one's own until the transaction ends: whoever else wants to hold the same one waits. For what is
+    /// to be made once and is not there yet.
     ///
     /// - Throws: 141 outside of a transaction, 119 without the master's rights.
     public func lock(name: String) async throws {
@@ -174,15 +174,16 @@ extension Database {
 
     // MARK: mail and presence
 
-    /// Sends a mail through the queue: kept or undone with the transaction, and sent once it stands, tried again for two days
-    /// until a server takes it. Takes the master's rights.
+    /// Sends a mail through the queue: kept or undone with the transaction, and sent once it stands, tried again for
+    /// two days until a server takes it. Takes the master's rights.
     ///
     /// - Parameters:
     ///   - address: one alone, `ana@example.com`. To one that is none nothing is sent.
     ///   - subject: one line; line breaks in it become blanks.
     ///   - text: the plain text.
     ///   - html: beside the text; nil: there is only text.
-    ///   - user: whose doing it is. Past the options `email.hourlyPerAccount` and `email.hourlyPerAddress` mails are dropped.
+    ///   - user: whose doing it is. Past the options `email.hourlyPerAccount` and `email.hourlyPerAddress` mails are
+    ///     dropped.
     /// - Throws: 1 where the server has no `email.smtp`.
     public func sendMail(
         to address: String, subject: String, text: String, html: String? = nil, onBehalfOf user: Pointer<User>? = nil
@@ -195,8 +196,8 @@ extension Database {
         try await send("MAIL", [], body)
     }
 
-    /// Which of these users have a session that is open still, with which a request came within that time; to ten seconds.
-    /// Takes the master's rights, and ``Hermes/notesPresence()``.
+    /// Which of these users have a session that is open still, with which a request came within that time; to ten
+    /// seconds. Takes the master's rights, and ``Hermes/notesPresence()``.
     public func present<Fields>(_ users: [Pointer<Fields>], within time: Duration) async throws -> Set<String> {
         let body = JSONObject([
             ("users", .array(users.map { .string($0.objectId) })), ("seconds", .number(time.seconds)),

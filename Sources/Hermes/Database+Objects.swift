@@ -50,8 +50,9 @@ extension Database {
     }
 
     /// All objects that a query finds, however many, in the order of their ids: a page is read when the one before is
-    /// used up (200 objects, or `page`), and begins behind its last object. So each object that is there all the while comes once, whatever
-    /// others are made and deleted meanwhile. The query's own limit, skip and order have no meaning here.
+    /// used up (200 objects, or `page`), and begins behind its last object. So each object that is there all the while
+    /// comes once, whatever others are made and deleted meanwhile. The query's own limit, skip and order have no
+    /// meaning here.
     ///
     ///     for try await tema in request.asMaster.all(Query(Tema.self)) { … }
     public func all<Fields>(_ query: Query<Fields>, page: Int = 200) -> RecordSequence<Fields> {

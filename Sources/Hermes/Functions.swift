@@ -125,9 +125,9 @@ extension Hermes {
     /// A function that clients call: `POST /functions/NAME`.
     ///
     /// The rate limit, what it needs and what its fields ask for are checked in this order, before `body` runs: 100 (HTTP
-    /// status 429) says that it was called too often, 142 what is wrong. The master key is not bound by any of it (so do not take for granted that what
-    /// is required is there: ``FunctionRequest/value(_:as:)`` throws). `GET /functions`, with the master key, lists all
-    /// functions with what they ask for.
+    /// status 429) says that it was called too often, 142 what is wrong. The master key is not bound by any of it (so
+    /// do not take for granted that what is required is there: ``FunctionRequest/value(_:as:)`` throws).
+    /// `GET /functions`, with the master key, lists all functions with what they ask for.
     ///
     ///     app.function("abrirTema", needs: .user, fields: ["tema": .string.required.length(6...200)]) { request in
     ///         let nombre: String = try request.value("tema")
@@ -141,8 +141,8 @@ extension Hermes {
     ///   - fields: what its parameters must be; others pass as they come.
     ///   - rateLimit: how often a user (or, without one, an address) may call it, on all nodes together.
     ///   - timeLimit: how long it may take; nil: as the option `cloudTimeLimit` says, 10 s.
-    ///   - body: answers the result: any ``ParseValue``, an optional one, or nothing; of a type that is none of these, the
-    ///     program ends here with a message that says so.
+    ///   - body: answers the result: any ``ParseValue``, an optional one, or nothing; of a type that is none of these,
+    ///     the program ends here with a message that says so.
     public func function<Result: Sendable>(
         _ name: String, needs: Needs = .nothing, fields: KeyValuePairs<String, Parameter> = [:],
         rateLimit: RateLimit? = nil, timeLimit: Duration? = nil,

@@ -45,8 +45,8 @@ extension Hermes {
         delete(.afterDelete, Fields.className, .outside, timeLimit, body)
     }
 
-    /// Runs before objects of a class are looked for, also by queries of other classes that include them: may change the
-    /// query, bring objects instead, or throw to refuse.
+    /// Runs before objects of a class are looked for, also by queries of other classes that include them or ask for them
+    /// in a subquery: may change the query, bring objects instead, or throw to refuse.
     public func beforeFind<Fields: ParseObject>(
         _ type: Fields.Type, timeLimit: Duration? = nil,
         _ body: @escaping @Sendable (FindRequest<Fields>) async throws -> Void
@@ -209,8 +209,8 @@ extension Hermes {
         login(.beforePasswordResetRequest, timeLimit, body)
     }
 
-    /// Runs when an account is exported, by its user or an operator: what it returns goes with the export, as one entry of
-    /// `application`. nil adds nothing.
+    /// Runs when an account is exported, by its user or an operator: what it returns goes with the export, as one entry
+    /// of `application`. nil adds nothing.
     ///
     /// Behind an account's deletion there is `beforeDelete` of ``User``: it runs in the deletion's transaction.
     public func accountExport(

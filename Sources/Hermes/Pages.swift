@@ -48,8 +48,8 @@ public struct Page: Sendable {
     /// - Parameters:
     ///   - html: the whole page. What comes from people must be escaped: `escapedForHTML` of a text does it.
     ///   - style: what stands in its `<style>`, to the letter; no other style within the page counts.
-    ///   - ownFiles: scripts, styles and pictures that the site itself serves may be loaded (``Hermes/file(_:_:type:)``), and
-    ///     scripts may ask the site. What stands within the page is no script even so.
+    ///   - ownFiles: scripts, styles and pictures that the site itself serves may be loaded
+    ///     (``Hermes/file(_:_:type:)``), and scripts may ask the site. What stands within the page is no script even so.
     ///   - status: of the HTTP answer.
     public static func html(_ html: String, style: String = "", ownFiles: Bool = false, status: Int = 200) -> Page {
         var page = Page(html, type: "text/html; charset=utf-8", status: status)
@@ -93,14 +93,14 @@ extension String {
 }
 
 extension Hermes {
-    /// The cookie that holds the token of a browser's session: pages are then asked with that session, as a client's request
-    /// is, and ``Request/user``, ``Request/roles`` and ``Request/asCaller`` are its user's. A session that has ended counts
-    /// as none. The pages themselves set the cookie (make it `HttpOnly; SameSite=Lax`), and take no POST for granted that
-    /// another site may have caused.
+    /// The cookie that holds the token of a browser's session: pages are then asked with that session, as a client's
+    /// request is, and ``Request/user``, ``Request/roles`` and ``Request/asCaller`` are its user's. A session that has
+    /// ended counts as none. The pages themselves set the cookie (make it `HttpOnly; SameSite=Lax`), and take no POST
+    /// for granted that another site may have caused.
     public func sessionCookie(_ name: String) { register { $0.sessionCookie = name } }
 
-    /// A file that the program carries, for browsers: a style sheet, a script, a picture as SVG. Its path has a part of its
-    /// digest in it, so that browsers keep it for a year and ask again only when it is another one.
+    /// A file that the program carries, for browsers: a style sheet, a script, a picture as SVG. Its path has a part of
+    /// its digest in it, so that browsers keep it for a year and ask again only when it is another one.
     ///
     /// - Parameters:
     ///   - name: `forum.css`.
@@ -121,7 +121,8 @@ extension Hermes {
         return path
     }
 
-    /// What a browser is shown where a page fails, in place of the sentence as plain text. It can ask nobody for anything.
+    /// What a browser is shown where a page fails, in place of the sentence as plain text. It can ask nobody for
+    /// anything.
     public func failedPage(_ body: @escaping @Sendable (PageFailure) -> Page) {
         register {
             $0.failedPage = { status, message, languages in

@@ -66,9 +66,9 @@ public struct Bytes: ParseValue, Hashable {
     public var parseValue: Value { .bytes(self) }
 }
 
-/// A field that leads to many objects of a class: asked with ``Query/related(to:_:)-(_,KeyPath<Other,Relation<Fields>?>)``,
-/// changed with ``Record/add(_:to:)-(Pointer<Target>...,_)`` and
-/// ``Record/remove(_:from:)-(Pointer<Target>...,_)``.
+/// A field that leads to many objects of a class: asked with
+/// ``Query/related(to:_:)-(_,KeyPath<Other,Relation<Fields>?>)``, changed with
+/// ``Record/add(_:to:)-(Pointer<Target>...,_)`` and ``Record/remove(_:from:)-(Pointer<Target>...,_)``.
 public struct Relation<Target: ParseObject>: ParseValue, Hashable {
     public init() {}
 

@@ -35,8 +35,8 @@ extension Hermes {
         register { $0.language = handler }
     }
 
-    /// Has the server note with which sessions requests come, so that ``Database/present(_:within:)`` can tell who is there.
-    /// Costs one write for each session in ten seconds.
+    /// Has the server note with which sessions requests come, so that ``Database/present(_:within:)`` can tell who is
+    /// there. Costs one write for each session in ten seconds.
     public func notesPresence() { register { $0.notesPresence = true } }
 
     /// Options as the application wants them where nobody has told them: names and values as in a configuration file.

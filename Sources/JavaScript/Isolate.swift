@@ -85,7 +85,8 @@ final class Isolate: Sendable {
     func running(_ number: Int) -> RunningCall? { calls.withLock { $0.byNumber[number] } }
 
     /// Runs one handler.
-    /// - Throws: `ParseError`; `CancellationError` as soon as the task is cancelled; what the call's waiter is resumed with.
+    /// - Throws: `ParseError`; `CancellationError` as soon as the task is cancelled; what the call's waiter is resumed
+    ///   with.
     func run(_ make: (Int) -> RunningCall) async throws -> RunningCall.Outcome {
         let number = try calls.withLock { calls in
             if let ended = calls.ended { throw ended }

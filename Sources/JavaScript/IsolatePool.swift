@@ -115,8 +115,8 @@ final class IsolatePool: Sendable {
         }
     }
 
-    /// A turn ends by the engine's own clock. One that waits in the library instead (`Atomics.wait`) has no clock. Loading
-    /// may take a busy machine long, and the calls that wait for it have their own limits.
+    /// A turn ends by the engine's own clock. One that waits in the library instead (`Atomics.wait`) has no clock.
+    /// Loading may take a busy machine long, and the calls that wait for it have their own limits.
     private func check(_ isolate: Isolate) {
         guard isolate.isLoaded else { return }
         let began = isolate.turnBegan.load(ordering: .relaxed)

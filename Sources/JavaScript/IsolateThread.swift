@@ -194,7 +194,8 @@ final class IsolateThread {
         return fault
     }
 
-    /// After how many nanoseconds of a turn the engine asks for the first time, and again and again, whether it should end.
+    /// After how many nanoseconds of a turn the engine asks for the first time, and again and again, whether it should
+    /// end.
     private static let look: UInt64 = 20_000_000
 
     /// Asked by the engine at each look.

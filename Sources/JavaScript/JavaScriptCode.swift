@@ -17,7 +17,8 @@ public final class JavaScriptCode: Sendable {
     ///
     /// - Parameter changed: called, on a thread of the code's, whenever it registers something after it has been loaded:
     ///   `code` is another one then.
-    /// - Throws: `JavaScriptFault`: JavaScriptCore is not installed, the file is not there, or it threw; with file and line.
+    /// - Throws: `JavaScriptFault`: JavaScriptCore is not installed, the file is not there, or it threw; with file and
+    ///   line.
     public init(
         mainFile: String, options: JavaScriptOptions = JavaScriptOptions(),
         changed: @escaping @Sendable (JavaScriptCode) -> Void = { _ in }

@@ -7,8 +7,8 @@ public struct JavaScriptOptions: Sendable {
     public var isolates = 1
     /// Processor time that the code may take at once, without a pause for others: nanoseconds.
     public var turnLimit: UInt64 = 1_000_000_000
-    /// What callers give a call as a whole: nanoseconds. Loading the code may take as much processor time, and a turn that
-    /// goes on for so much longer than `turnLimit` no longer answers.
+    /// What callers give a call as a whole: nanoseconds. Loading the code may take as much processor time, and a turn
+    /// that goes on for so much longer than `turnLimit` no longer answers.
     public var callLimit: UInt64 = 10_000_000_000
     /// The heap of one isolate: bytes. One that outgrows it is thrown away, its calls fail, and a new one takes over.
     public var memoryLimit = 256 << 20

@@ -44,7 +44,8 @@ final class RunningCall: Sendable {
         call.waiter.resume()
     }
 
-    /// - Throws: `ParseError`; `CancellationError` as soon as the task is cancelled; what the call's waiter is resumed with.
+    /// - Throws: `ParseError`; `CancellationError` as soon as the task is cancelled; what the call's waiter is resumed
+    ///   with.
     func outcome() async throws -> Outcome {
         try await call.waiter.wait()
         guard let result = result.withLock({ $0 }) else { throw CancellationError() }

@@ -258,8 +258,8 @@ final class Connection {
             case PGRES_FATAL_ERROR, PGRES_NONFATAL_ERROR, PGRES_BAD_RESPONSE:
                 let error = PostgresError(result: result)
                 PQclear(result)
-                // Whether what was under way took effect, such an error does not say. One without a SQLSTATE is no server's:
-                // libpq reports the end of the connection so where it notices it between two results.
+                // Whether what was under way took effect, such an error does not say. One without a SQLSTATE is no
+                // server's: libpq reports the end of the connection so where it notices it between two results.
                 if error.isFatal || error.sqlState.isEmpty {
                     notices.fatal = error
                     return lose(PostgresError(.connectionLost(mayHaveRun: true), error.message))

@@ -8,8 +8,8 @@ extension DatabaseConfiguration {
     }
 
     /// These limits, lowered for each worker until the sum is at most `available`: grouped writes get an eighth, fast
-    /// reads keep up to two connections, writes get two thirds of the rest, slow reads what is left. One for reads and one for writes are
-    /// the least that a worker can do with, so the sum may still be above `available`.
+    /// reads keep up to two connections, writes get two thirds of the rest, slow reads what is left. One for reads and
+    /// one for writes are the least that a worker can do with, so the sum may still be above `available`.
     public func fitted(workers: Int, available: Int) -> DatabaseConfiguration {
         guard connections(workers: workers) > available else { return self }
         var fitted = self

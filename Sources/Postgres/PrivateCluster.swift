@@ -5,8 +5,9 @@ import Glibc
 /// that only its owner may enter, started again when it ends unasked, stopped with the program (killed or not).
 ///
 /// Layout under the data folder: `postgres/` (the cluster), `postgres.log` (what PostgreSQL logs), `socket/`,
-/// `cluster.lock` (held while in use). The log tells of the server, not of statements and their data. Durability is as PostgreSQL ships it unless `isDurable` is false.
-/// Its calls block (starting takes a second the first time, 0.1 s later): call them before the workers start.
+/// `cluster.lock` (held while in use). The log tells of the server, not of statements and their data. Durability is as
+/// PostgreSQL ships it unless `isDurable` is false. Its calls block (starting takes a second the first time, 0.1 s
+/// later): call them before the workers start.
 public final class PrivateCluster: Sendable {
     public struct Options: Sendable {
         public var dataFolder: String
@@ -158,9 +159,9 @@ public final class PrivateCluster: Sendable {
             try runner.run(
                 [
                     binaries.path("initdb"), "--pgdata", path, "--username=postgres", "--auth=trust",
-                    // Text is compared byte by byte, that is by code point, as MongoDB and so the reference does, with the
-                    // fastest comparison and no dependence on the C library's version; what is a letter, and its upper
-                    // case, follows Unicode.
+                    // Text is compared byte by byte, that is by code point, as MongoDB and so the reference does, with
+                    // the fastest comparison and no dependence on the C library's version; what is a letter, and its
+                    // upper case, follows Unicode.
                     "--encoding=UTF8", "--locale=C", "--lc-ctype=C.UTF-8", "--lc-messages=C", "--no-instructions",
                 ], folder: descriptor)
         }

@@ -233,10 +233,10 @@ final class SharedPool: ConnectionOwner {
         read.moves == 0 && read.failures == 0 && !read.isTrial && read.cost?.isKnown == true
     }
 
-    /// The connection for a fast read: the first one on which it would not wait for long, since the more reads go together,
-    /// the less each costs; else the one on which it would wait for the shortest time. Reads that may turn out to be slow
-    /// do not go together, and nothing goes to them while there is another way. Of the connections that slow reads once
-    /// called for, none is used while the usual number has room.
+    /// The connection for a fast read: the first one on which it would not wait for long, since the more reads go
+    /// together, the less each costs; else the one on which it would wait for the shortest time. Reads that may turn
+    /// out to be slow do not go together, and nothing goes to them while there is another way. Of the connections that
+    /// slow reads once called for, none is used while the usual number has room.
     private func connection(for read: Command) -> Connection? {
         let isSure = isSure(read)
         var best: Connection?
@@ -342,9 +342,10 @@ final class SharedPool: ConnectionOwner {
         tryOneThatWaits()
     }
 
-    /// Of the reads that wait only because their statement counts as slow, for longer than it is thought to take: one goes
-    /// to the fast lane, of the statement that is thought to be the fastest. Should it be slow indeed, it gives way like
-    /// any other that turns out so; and trials have pauses, so that fast reads keep most of their connections' time.
+    /// Of the reads that wait only because their statement counts as slow, for longer than it is thought to take: one
+    /// goes to the fast lane, of the statement that is thought to be the fastest. Should it be slow indeed, it gives
+    /// way like any other that turns out so; and trials have pauses, so that fast reads keep most of their connections'
+    /// time.
     private func tryOneThatWaits() {
         let now = loop.now
         guard !slowLane.isEmpty, now >= nextTrial else { return }

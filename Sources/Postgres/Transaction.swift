@@ -155,7 +155,8 @@ extension Database {
     /// When the transaction lost a race (serialization failure, deadlock), or its connection before COMMIT was sent,
     /// `body` runs again from its start, up to `retries` times, after a short random pause; so what it does beside
     /// the database must bear repeating. A body that leaves the transaction idle until the server ends it
-    /// (`idleTransactionTimeout`) is not run again. After `connectionLost(mayHaveRun: true)` the COMMIT may have taken effect.
+    /// (`idleTransactionTimeout`) is not run again. After `connectionLost(mayHaveRun: true)` the COMMIT may have taken
+    /// effect.
     public func transaction<R>(
         isolation: Isolation = .readCommitted, readOnly: Bool = false, retries: Int = 5,
         _ body: (Transaction) async throws -> R

@@ -2,8 +2,8 @@ import Postgres
 
 /// What was decided when a database was made. Options that are told go before.
 public struct DatabaseSettings: Sendable {
-    /// Whether tokens of new sessions lie there as digests (`hashSessionTokens`). In databases that were made before this was
-    /// the default they lie in clear: programs of an operator's may read them there.
+    /// Whether tokens of new sessions lie there as digests (`hashSessionTokens`). In databases that were made before
+    /// this was the default they lie in clear: programs of an operator's may read them there.
     public var hashesSessionTokens = false
 
     private static let load = Statement("SELECT name, value = 'true' FROM public.\"_hermes_settings\"")

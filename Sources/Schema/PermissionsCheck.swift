@@ -51,7 +51,8 @@ enum PermissionsCheck {
             throw wrong(value, "class level permissions protectedFields - must be an object")
         }
         for (key, value) in entries.members {
-            // A field that is gone, or names no users, lets nobody see anything: as in the reference, no reason to refuse.
+            // A field that is gone, or names no users, lets nobody see anything: as in the reference, no reason to
+            // refuse.
             guard key.hasPrefix("userField:") || key == "authenticated" || isPrincipal(key, objectIdIsCustom) else {
                 throw badKey(key)
             }

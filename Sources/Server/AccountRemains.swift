@@ -4,8 +4,8 @@ import Postgres
 import Store
 import Wire
 
-/// What an account writes while it is being deleted: a request that began with its session may end after the account has gone.
-/// Each deletion leaves jobs behind, kept or undone with it, that look again.
+/// What an account writes while it is being deleted: a request that began with its session may end after the account
+/// has gone. Each deletion leaves jobs behind, kept or undone with it, that look again.
 enum AccountRemains {
     static let name = "what deleted accounts left"
 

@@ -138,7 +138,8 @@ extension API {
         }
     }
 
-    /// `/challenge`: there are no challenges, since no provider is configured that has any; the checks are the protocol's.
+    /// `/challenge`: there are no challenges, since no provider is configured that has any; the checks are the
+    /// protocol's.
     func challenge(_ request: Request) async throws -> Answer {
         let body = request.body
         let names = body["username"] != nil || body["email"] != nil

@@ -296,7 +296,8 @@ final class CloudDispatch {
         write.changedByHooks += (body["takenBack"]?.array ?? []).compactMap(\.string).filter { !unwritten.contains($0) }
     }
 
-    /// What no hook changes, and no answer tells as changed. An application's class may have fields of the last two names.
+    /// What no hook changes, and no answer tells as changed. An application's class may have fields of the last two
+    /// names.
     private static func unwritten(of className: String) -> [String] {
         let names = ["objectId", "className", "__type", "createdAt", "updatedAt"]
         return className == "_User" || className == "_Session" ? names + ["sessionToken", "authData"] : names

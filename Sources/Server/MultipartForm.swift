@@ -62,7 +62,8 @@ enum MultipartForm {
     /// Bytes of a part's head, which names one field.
     private static let maximalHead = 4096
 
-    /// What is looked for begins with a CR and has hardly another: no byte is read more than a few times, whatever was sent.
+    /// What is looked for begins with a CR and has hardly another: no byte is read more than a few times, whatever was
+    /// sent.
     private static func range(of pattern: [UInt8], in bytes: ArraySlice<UInt8>) -> Range<Int>? {
         bytes.withUnsafeBytes { all in
             guard let base = all.baseAddress else { return nil }

@@ -36,6 +36,9 @@ extension Store {
         let find = Find(query, parameters(), isGet: false, in: operation)
         for hook in hooks.beforeFind(query.className) { try await hook.run(find) }
         let isRedirected = try await redirect(find)
+        if find.objects == nil, hooks.listenBeforeFinds {
+            find.query.predicate = try await askHooks(within: find.query.predicate, operation)
+        }
         var found: Found
         if let objects = find.objects {
             found = try await self.found(instead: objects, find)
@@ -51,7 +54,7 @@ extension Store {
 
     /// Where a query leads to the class of a relation's objects (`redirectClassNameForKey`), the hooks of that class are
     /// asked too, here and behind the find: what they keep from others is not to be had by another class's name.
-    private func redirect(_ find: Find) async throws -> Bool {
+    func redirect(_ find: Find) async throws -> Bool {
         guard find.objects == nil, let key = find.query.redirectClassNameForKey,
             case .relation(let target)? = try await find.operation.schema()[find.query.className]?.fields[key]?.type
         else { return false }

@@ -10,8 +10,8 @@ struct Inclusion {
     let options: StoreOptions
 
     /// How many objects a page has at most whose pointers are joined. An object that many rows lead to is looked up as
-    /// often: where there are more rows, it is read once for all of them (measured with 64 clients: 20 comments with their
-    /// authors are answered an eighth faster in one statement, 100 of them an eighth faster in two).
+    /// often: where there are more rows, it is read once for all of them (measured with 64 clients: 20 comments with
+    /// their authors are answered an eighth faster in one statement, 100 of them an eighth faster in two).
     static let joinedRows = 50
     private static let joinLimit = 4
     /// PostgreSQL's rows have at most 1,664 columns; the keys of order and cursor need some hundred of them at worst.

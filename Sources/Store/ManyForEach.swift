@@ -11,8 +11,8 @@ extension Store {
         public let last: String?
     }
 
-    /// Makes an object for each one that a query finds, 10,000 at most, by one statement within the database: all alike, but
-    /// for one field. By the master's rights, and no hook of the application is asked.
+    /// Makes an object for each one that a query finds, 10,000 at most, by one statement within the database: all
+    /// alike, but for one field. By the master's rights, and no hook of the application is asked.
     ///
     /// - Parameters:
     ///   - body: what they have in common.

@@ -171,7 +171,8 @@ extension Store {
 
     private static let name: Statement = "SELECT pg_advisory_xact_lock(hashtextextended($1::text, 7522544566771344237))"
 
-    /// Locks a name that says nothing to the database: others who lock the same one wait until the end of the transaction.
+    /// Locks a name that says nothing to the database: others who lock the same one wait until the end of the
+    /// transaction.
     public func lock(name: String, in operation: Operation) async throws {
         guard operation.isInTransaction else {
             throw ParseError(141, "A name can be locked in a transaction only.")

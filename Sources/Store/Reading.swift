@@ -219,8 +219,8 @@ extension Store {
         return FoundObject(set: set, row: 0, fileURLPrefix: options.fileURLPrefix)
     }
 
-    /// Runs `body` with the schema for a query about one class, and once more with what the database has then where the statements did not suit its
-    /// tables: another node may have changed them a moment ago.
+    /// Runs `body` with the schema for a query about one class, and once more with what the database has then where the
+    /// statements did not suit its tables: another node may have changed them a moment ago.
     func withSchema<Result>(
         of className: String, _ operation: Operation, _ body: (SchemaSnapshot) async throws -> Result
     ) async throws -> Result {

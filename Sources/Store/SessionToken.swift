@@ -2,9 +2,9 @@ import Postgres
 import Schema
 import Wire
 
-/// The token of a session as it lies in the database, where the option `hashSessionTokens` says so: its digest, by which it is
-/// found, and beside it the token itself, sealed under a key that is not in the database, for lists of sessions. Who reads the
-/// database, or a dump of it, can't log in with either.
+/// The token of a session as it lies in the database, where the option `hashSessionTokens` says so: its digest, by
+/// which it is found, and beside it the token itself, sealed under a key that is not in the database, for lists of
+/// sessions. Who reads the database, or a dump of it, can't log in with either.
 public enum SessionToken {
     /// What stands before a sealed one. It begins as all tokens do, for queries that ask for that.
     private static let mark = "r:sealed."
@@ -24,8 +24,8 @@ public enum SessionToken {
         return seal.open(box, for: context).map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// A constraint on the field `sessionToken` that names whole tokens: they are found by their digests, those that lie there in
-    /// clear as they are. nil for every other constraint.
+    /// A constraint on the field `sessionToken` that names whole tokens: they are found by their digests, those that
+    /// lie there in clear as they are. nil for every other constraint.
     static func condition(_ constraint: Constraint, on table: TableReference) -> Condition? {
         switch constraint {
         case .equal(.string(let token)): isAny(of: [token], table)

@@ -317,7 +317,8 @@ struct WriteSQL {
         case existing(SQL)
     }
 
-    /// Changes within one object: each nests the statement one level deeper, and PostgreSQL reads no more than some thousands.
+    /// Changes within one object: each nests the statement one level deeper, and PostgreSQL reads no more than some
+    /// thousands.
     private static let maximumWithin = 1000
 
     /// The expression of a field's new value, from the expression of the old one; nil for no change.

@@ -3,7 +3,8 @@ import Glibc
 import HTTP
 
 // Answers every request with 13 bytes: `hello [port] [workers]`. What the HTTP room costs by itself; with `/wait`, what a
-// request costs that waits a millisecond, as for a database; `/hook` answers what a webhook does that leaves all as it is.
+// request costs that waits a millisecond, as for a database; `/hook` answers what a webhook does that leaves all as it
+// is.
 
 signal(SIGPIPE, SIG_IGN)
 OpenFiles.allow(HTTPServer.Limits().connections + 1000)

@@ -4,7 +4,8 @@ import Glibc
 import Postgres
 import TestSupport
 
-/// Postfix as Debian has it, with a queue, a log and mailboxes of its own; mail for anybody at example.com comes to one folder.
+/// Postfix as Debian has it, with a queue, a log and mailboxes of its own; mail for anybody at example.com comes to one
+/// folder.
 final class Postfix: Sendable {
     private static let program = "/usr/sbin/postfix"
 

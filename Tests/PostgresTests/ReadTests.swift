@@ -59,8 +59,8 @@ import Testing
         }
     }
 
-    /// Where they go shows in the number of the process that answers. A busy machine may take a read for a long one now and
-    /// then, and the second connection takes a moment to be made: it is tried for a while.
+    /// Where they go shows in the number of the process that answers. A busy machine may take a read for a long one now
+    /// and then, and the second connection takes a moment to be made: it is tried for a while.
     @Test(arguments: [0, 10]) func readsGoTogetherAndOneThatNobodyKnowsBesideThem(place: Int) async throws {
         let database = try await TestDatabase.make()
         try await database.withDatabase { _, database in

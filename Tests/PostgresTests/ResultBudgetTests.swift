@@ -39,7 +39,7 @@ import Testing
             let held = budget.held
             #expect(held >= 12_000_000)
             // The second finds no room beside the first, and has it afterwards. Small ones always have.
-            let error = await failure(of: { _ = try await database.read(megabytes, [.int(12)]) })
+            let error = await failure(of: { _ = try await database.read(megabytes, [.int(20)]) })
             #expect((error as? PostgresError)?.kind == .noRoom)
             #expect(budget.held == held)
             try await expectOne(database.read("SELECT 1"))

@@ -118,8 +118,8 @@ import Wire
                     return try await node.ensure("Temas", fields: ["votos": .number], in: transaction)
                 }
             }
-            // Each holds what the other needs: at least one loses, and is begun anew or, where that comes to nothing, told
-            // to try again; of what was undone nothing stays.
+            // Each holds what the other needs: at least one loses, and is begun anew or, where that comes to nothing,
+            // told to try again; of what was undone nothing stays.
             for case .failure(let error) in results { #expect((error as? ParseError)?.status == 503) }
             let refused = results.count {
                 if case .failure(let error) = $0 { (error as? ParseError)?.status == 503 } else { false }

@@ -329,6 +329,46 @@ import Wire
         }
     }
 
+    @Test func whatBeforeFindKeepsFromAFindNoConditionTells() async throws {
+        let calls = Calls()
+        let code = code(.beforeFind, on: "Personas") { call in
+            calls.add(call)
+            var query = call.payload["query"]?.object ?? JSONObject()
+            var condition = query["where"]?.object ?? JSONObject()
+            condition["oculta"] = ["$ne": true]
+            query["where"] = .object(condition)
+            return CloudAnswer(["query": .object(query)])
+        }
+        try await withServer(cloud: code) { server in
+            let client = server.client
+            for (name, isHidden) in [("Ana", false), ("Oculta", true)] {
+                let id = try await client.create("Personas", ["nombre": .string(name), "oculta": .bool(isHidden)])
+                let author: JSON = ["__type": "Pointer", "className": "Personas", "objectId": .string(id)]
+                let topic = try await client.create("Temas", ["titulo": .string(name), "autor": author])
+                let pointer: JSON = ["__type": "Pointer", "className": "Temas", "objectId": .string(topic)]
+                _ = try await client.create("Notas", ["de": .string(name), "tema": pointer])
+            }
+            func titles(_ className: String, _ field: String, _ condition: JSON) async throws -> [JSON?] {
+                let found = try await client.send(
+                    "POST", "/classes/\(className)", ["_method": "GET", "where": condition, "order": "createdAt"])
+                return (found.json["results"]?.array ?? []).map { $0.object?[field] }
+            }
+            let anybody: JSON = ["className": "Personas", "where": ["nombre": ["$exists": true]]]
+            let selected: JSON = ["key": "nombre", "query": anybody]
+            #expect(try await titles("Temas", "titulo", ["autor": ["$inQuery": anybody]]) == ["Ana"])
+            #expect(calls.last["query"] == ["where": ["nombre": ["$exists": true]]])
+            #expect(try await titles("Temas", "titulo", ["autor": ["$notInQuery": anybody]]) == ["Oculta"])
+            #expect(try await titles("Temas", "titulo", ["titulo": ["$select": selected]]) == ["Ana"])
+            #expect(try await titles("Temas", "titulo", ["titulo": ["$dontSelect": selected]]) == ["Oculta"])
+            // Deeper, and in one part of many.
+            let nested: JSON = ["className": "Temas", "where": ["autor": ["$inQuery": anybody]]]
+            let either: JSON = ["$or": [["tema": ["$inQuery": nested]], ["de": "nadie"]]]
+            let before = calls.count
+            #expect(try await titles("Notas", "de", either) == ["Ana"])
+            #expect(calls.count == before + 1)
+        }
+    }
+
     @Test func whatBeforeFindKeepsFromAFindNoIncludeShows() async throws {
         let calls = Calls()
         let code = code(.beforeFind, on: "Personas") { call in

@@ -78,7 +78,8 @@ import Wire
         return id
     }
 
-    /// The SMTP server has said 250, and Hermes is killed before that is written down: the mail comes again, as the same mail.
+    /// The SMTP server has said 250, and Hermes is killed before that is written down: the mail comes again, as the
+    /// same mail.
     @Test func aMailWhoseAcceptanceIsLostComesTwiceAndNeverNot() async throws {
         try await MailKillTests.withMail("commit", to: "wait-dot.1.ana@example.com") { scene in
             let (database, postbox, first, id) = (scene.database, scene.postbox, scene.first, scene.id)

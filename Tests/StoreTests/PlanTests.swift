@@ -9,7 +9,8 @@ import Wire
 
 /// How PostgreSQL carries out what the builder makes, on a forum of 2,000 topics and 20,000 comments.
 @Suite struct PlanTests {
-    /// A store on the forum, and an operation in a transaction: one connection, whose prepared statements can be looked at.
+    /// A store on the forum, and an operation in a transaction: one connection, whose prepared statements can be looked
+    /// at.
     static func onForum<R: Sendable>(
         _ body: @escaping @Sendable (Store, Operation) async throws -> R
     ) async throws -> R {

@@ -1,7 +1,7 @@
 import Hermes
 
-/// Pages by cursor. A cursor leads forward only, so that each page takes along where one came from: `antes` holds the cursors
-/// of the pages before, `0` for the first of all.
+/// Pages by cursor. A cursor leads forward only, so that each page takes along where one came from: `antes` holds the
+/// cursors of the pages before, `0` for the first of all.
 extension Visit {
     private static let start = "0"
     /// Pages that are remembered: addresses are not to grow without end.

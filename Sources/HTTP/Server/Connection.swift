@@ -75,8 +75,8 @@ final class Connection {
         shutdown(descriptor, Int32(SHUT_RDWR))
     }
 
-    /// Answers past libmicrohttpd, which has sent nothing of an answer yet and is about to close the connection. What does
-    /// not fit into the socket's buffer is lost.
+    /// Answers past libmicrohttpd, which has sent nothing of an answer yet and is about to close the connection. What
+    /// does not fit into the socket's buffer is lost.
     func sendLast(_ status: Int, _ headers: [(String, String)], _ body: [UInt8]) {
         let reason = MHD_get_reason_phrase_for(UInt32(clamping: status)).map { String(cString: $0) } ?? ""
         var head = "HTTP/1.1 \(status) \(reason)\r\nConnection: close\r\nContent-Length: \(body.count)\r\n"
@@ -133,8 +133,8 @@ final class Connection {
         exchange?.clientHasGone()
     }
 
-    /// libmicrohttpd is told once of what came and that nothing more will, reads the one, and waits for the other until the
-    /// connection's time is up.
+    /// libmicrohttpd is told once of what came and that nothing more will, reads the one, and waits for the other until
+    /// the connection's time is up.
     private func lookForEnd() {
         hasLooked = true
         switch phase {

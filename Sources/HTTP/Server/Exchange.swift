@@ -269,8 +269,8 @@ final class Exchange {
     }
 
     /// What is left in libmicrohttpd's memory for the answer's head, at least: what has been read is in one half of it,
-    /// which grows by an eighth of the rest, to 9/16, while more than 1 KB is an eighth of the rest, and where the head is
-    /// longer, with the head.
+    /// which grows by an eighth of the rest, to 9/16, while more than 1 KB is an eighth of the rest, and where the head
+    /// is longer, with the head.
     private func roomForAnswer(_ framing: Framing) -> Int {
         let memory = server.limits.memory
         let read = max(framing.size + 128, memory / 16 * 9, memory - 8 << 10)
