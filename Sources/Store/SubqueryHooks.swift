@@ -33,6 +33,9 @@ extension Store {
     private func asked(_ subquery: Subquery, _ operation: Operation) async throws -> Subquery {
         var subquery = subquery
         subquery.predicate = try await askHooks(within: subquery.predicate, operation)
+        guard subquery.redirectClassNameForKey != nil || !operation.hooks.beforeFind(subquery.className).isEmpty else {
+            return subquery
+        }
         try access(operation.viewer).checkReachable(subquery.className)
         var query = Query(className: subquery.className, predicate: subquery.predicate)
         query.order = subquery.order
