@@ -37,11 +37,11 @@ extension Store {
         for hook in hooks.beforeFind(query.className) { try await hook.run(find) }
         let isRedirected = try await redirect(find)
         if find.objects == nil, hooks.listenBeforeFinds {
-            find.query.predicate = try await askHooks(within: find.query.predicate, operation)
+            find.query.predicate = try await askedWithin(find.query.predicate, operation)
         }
         var found: Found
         if let objects = find.objects {
-            found = try await self.found(instead: objects, find)
+            found = try await self.found(instead: objects, find, showsClassName: isRedirected)
         } else {
             found = try await findRows(find.query, in: operation, showsClassName: isRedirected)
         }
@@ -109,7 +109,7 @@ extension Store {
     }
 
     /// Objects that a hook brings: for whoever the rights bind they are looked up, so that nobody sees more than he may.
-    private func found(instead objects: [JSON], _ find: Find) async throws -> Found {
+    private func found(instead objects: [JSON], _ find: Find, showsClassName: Bool = false) async throws -> Found {
         guard !find.operation.viewer.isAboveAccess else { return Found(objects: objects) }
         let ids = objects.compactMap { $0.object?["objectId"]?.string }
         // Made up by the hook: nobody's rights bind them.
@@ -117,7 +117,7 @@ extension Store {
         var query = find.query
         query.predicate = .field(FieldPath(field: "objectId"), .isIn(ids.map { .string($0) }))
         query.skip = 0
-        return try await findRows(query, in: find.operation)
+        return try await findRows(query, in: find.operation, showsClassName: showsClassName)
     }
 
     // MARK: behind a find
@@ -144,12 +144,9 @@ extension Store {
     /// what they keep from a find is not to be had by an include either. The outer depths come first, since nobody asks
     /// for what lies within an object that is not shown.
     private func narrowed(in objects: [JSON], at depth: Int, _ find: Find) async throws -> [JSON] {
-        var collected: [String: [String: JSON]] = [:]
-        for object in objects { IncludedObjects.collect(object, at: depth, into: &collected) }
-        var shown: [String: [String: JSON]] = [:]
-        for (className, byId) in collected.sorted(by: { $0.key < $1.key }) {
+        try await replaced(in: objects, at: depth) { className, byId in
             let listening = find.operation.hooks.beforeFind(className)
-            guard !listening.isEmpty else { continue }
+            guard !listening.isEmpty else { return nil }
             let inner = lookup(className, byId.keys.sorted(), find)
             let asked = inner.query
             for hook in listening { try await hook.run(inner) }
@@ -157,17 +154,16 @@ extension Store {
             if let objects = inner.objects {
                 found = try await self.found(instead: objects, inner)
             } else {
-                guard inner.query != asked else { continue }
+                guard inner.query != asked else { return nil }
                 found = try await findRows(inner.query, in: find.operation)
             }
-            shown[className] = [:]
-            for case .object(let object) in try found.json() {
-                guard let id = object["objectId"]?.string, case .object(let included)? = byId[id] else { continue }
-                shown[className]?[id] = .object(IncludedObjects.narrow(included, to: object))
+            return try found.json().compactMap { json in
+                guard case .object(let object) = json, let id = object["objectId"]?.string,
+                    case .object(let included)? = byId[id]
+                else { return nil }
+                return IncludedObjects.narrow(included, to: object)
             }
         }
-        guard !shown.isEmpty else { return objects }
-        return objects.map { IncludedObjects.replace($0, at: depth, by: shown) ?? .null }
     }
 
     /// The find that would bring some included objects of one class.
@@ -188,12 +184,9 @@ extension Store {
 
     /// Shows the objects that are included at one depth to the hooks of their classes.
     private func included(in objects: [JSON], at depth: Int, _ find: Find) async throws -> [JSON] {
-        var collected: [String: [String: JSON]] = [:]
-        for object in objects { IncludedObjects.collect(object, at: depth, into: &collected) }
-        var shown: [String: [String: JSON]] = [:]
-        for (className, byId) in collected.sorted(by: { $0.key < $1.key }) {
+        try await replaced(in: objects, at: depth) { className, byId in
             let listening = find.operation.hooks.afterFind(className)
-            guard !listening.isEmpty else { continue }
+            guard !listening.isEmpty else { return nil }
             let ids = byId.keys.sorted()
             let inner = Find(
                 Query(
@@ -203,12 +196,29 @@ extension Store {
                 in: find.operation)
             inner.objects = ids.compactMap { byId[$0] }
             for hook in listening { try await hook.run(inner) }
-            shown[className] = [:]
-            for case .object(var object) in inner.objects ?? [] {
-                guard let id = object["objectId"]?.string else { continue }
+            return (inner.objects ?? []).compactMap { json in
+                guard case .object(var object) = json else { return nil }
                 object["__type"] = "Object"
                 object["className"] = .string(className)
-                shown[className]?[id] = .object(object)
+                return object
+            }
+        }
+    }
+
+    /// Puts others in the place of the objects that are included at one depth, class by class: those that have no other
+    /// are left out. nil leaves a class as it is.
+    private func replaced(
+        in objects: [JSON], at depth: Int,
+        by others: (_ className: String, _ byId: [String: JSON]) async throws -> [JSONObject]?
+    ) async throws -> [JSON] {
+        var collected: [String: [String: JSON]] = [:]
+        for object in objects { IncludedObjects.collect(object, at: depth, into: &collected) }
+        var shown: [String: [String: JSON]] = [:]
+        for (className, byId) in collected.sorted(by: { $0.key < $1.key }) {
+            guard let others = try await others(className, byId) else { continue }
+            shown[className] = [:]
+            for other in others {
+                if let id = other["objectId"]?.string { shown[className]?[id] = .object(other) }
             }
         }
         guard !shown.isEmpty else { return objects }

@@ -10,28 +10,10 @@ import Wire
 
 /// How an application's cloud code is called, whoever provides it: here plain closures.
 @Suite struct CloudDispatchTests {
-    /// What a handler was told, in the order of the calls.
-    final class Calls: Sendable {
-        private let all = Mutex<[CloudCall]>([])
-        var payloads: [JSONObject] { all.withLock { $0.map(\.wholePayload) } }
-        var last: JSONObject { payloads.last ?? JSONObject() }
-        var count: Int { all.withLock(\.count) }
-        func add(_ call: CloudCall) { all.withLock { $0.append(call) } }
-    }
-
-    private func code(
-        _ kind: TriggerKind, on className: String = "Temas",
-        _ run: @escaping @Sendable (CloudCall) async throws -> CloudAnswer
-    ) -> CloudCode {
-        var code = CloudCode()
-        code.add(kind, on: className, run)
-        return code
-    }
-
     // MARK: writes
 
     @Test func beforeSaveIsToldAnIdThatTheClientHasChosen() async throws {
-        let calls = Calls()
+        let calls = CloudCalls()
         var code = CloudCode()
         var handler = CloudHandler("prueba") { call in
             calls.add(call)
@@ -51,8 +33,8 @@ import Wire
     }
 
     @Test func beforeSaveSeesHowSomebodySignsUpAndChangesNothingOfIt() async throws {
-        let calls = Calls()
-        let code = code(.beforeSave, on: "_User") { call in
+        let calls = CloudCalls()
+        let code = CloudCode(.beforeSave, on: "_User") { call in
             calls.add(call)
             var object = call.changes ?? JSONObject()
             object["authData"] = ["anonymous": ["id": "otra"]]
@@ -71,8 +53,8 @@ import Wire
     }
 
     @Test func beforeSaveSeesWhatIsToBeWrittenAndMayReplaceIt() async throws {
-        let calls = Calls()
-        let code = code(.beforeSave) { call in
+        let calls = CloudCalls()
+        let code = CloudCode(.beforeSave) { call in
             calls.add(call)
             var object = call.changes ?? JSONObject()
             object["Tema"] = .string((object["Tema"]?.string ?? "").uppercased())
@@ -107,7 +89,7 @@ import Wire
     }
 
     @Test func aRefusalIsTheClientsAnswerAndNothingIsWritten() async throws {
-        let code = code(.beforeSave) { _ in throw ParseError(4801, "El tema está cerrado.") }
+        let code = CloudCode(.beforeSave) { _ in throw ParseError(4801, "El tema está cerrado.") }
         try await withServer(cloud: code) { server in
             let reply = try await server.client.send("POST", "/classes/Temas", ["Tema": "x"], master: true)
             #expect(reply.status == 400)
@@ -120,7 +102,7 @@ import Wire
 
     @Test func whatIsThrownOtherwiseIs141AndSaysNothing() async throws {
         struct Secret: Error { let password = "hunter2" }
-        let code = code(.beforeSave) { _ in throw Secret() }
+        let code = CloudCode(.beforeSave) { _ in throw Secret() }
         try await withServer(cloud: code) { server in
             let reply = try await server.client.send("POST", "/classes/Temas", ["Tema": "x"], master: true)
             #expect(reply.json["code"] == 141)
@@ -129,8 +111,8 @@ import Wire
     }
 
     @Test func afterSaveSeesWhatStandsAndMayAnswerInItsPlace() async throws {
-        let calls = Calls()
-        let code = code(.afterSave) { call in
+        let calls = CloudCalls()
+        let code = CloudCode(.afterSave) { call in
             calls.add(call)
             switch call.wholePayload["object"]?.object?["Tema"] {
             case "otro": return CloudAnswer(["object": ["aviso": "guardado"]])
@@ -166,8 +148,8 @@ import Wire
     }
 
     @Test func deletesAreShownBeforeAndAfter() async throws {
-        let calls = Calls()
-        var code = code(.beforeDelete) { call in
+        let calls = CloudCalls()
+        var code = CloudCode(.beforeDelete) { call in
             calls.add(call)
             if call.payload["object"]?.object?["fijo"] == true { throw ParseError(4802, "No se borra.") }
             return CloudAnswer()
@@ -190,235 +172,6 @@ import Wire
             let stranger = try await server.client.send("DELETE", "/classes/Temas/nadie", master: true)
             #expect(stranger.json["code"] == 101)
             #expect(calls.count == 3)
-        }
-    }
-
-    // MARK: finds
-
-    /// Parse-Swift sends lists of names; what code is told is Parse's text of them.
-    @Test(arguments: [TriggerKind.beforeFind, .afterFind])
-    func namesInListsAreToldAsText(_ kind: TriggerKind) async throws {
-        let calls = Calls()
-        let code = code(kind) { call in
-            calls.add(call)
-            return CloudAnswer()
-        }
-        try await withServer(cloud: code) { server in
-            for n in 1...3 { _ = try await server.client.create("Temas", ["n": .number(Double(n)), "m": 0]) }
-            let body: JSON = [
-                "_method": "GET", "order": ["m", "-n"], "keys": ["n"], "include": ["autor", "foro"],
-                "excludeKeys": ["m"], "limit": 2,
-            ]
-            let found = try await server.client.send("POST", "/classes/Temas", body)
-            #expect(found.json["results"]?.array?.compactMap { $0.object?["n"] } == [3, 2], "\(found.text)")
-            let told = calls.last["query"]?.object
-            #expect(told?["order"] == "m,-n")
-            #expect(told?["keys"] == "n")
-            #expect(told?["include"] == "autor,foro")
-            #expect(told?["excludeKeys"] == "m")
-        }
-    }
-
-    @Test func beforeFindMayNarrowRefuseOrBringObjects() async throws {
-        let calls = Calls()
-        let code = code(.beforeFind) { call in
-            calls.add(call)
-            var query = call.payload["query"]?.object ?? JSONObject()
-            switch query["where"]?.object?["n"] {
-            case 0: throw ParseError(4803, "Eso no.")
-            case 1:
-                query["where"] = ["n": ["$gt": 1]]
-                query["limit"] = 1
-                query["order"] = "-n"
-                return CloudAnswer(["query": .object(query)])
-            case 2: return CloudAnswer(["objects": [["objectId": "inventado", "n": 7]]])
-            default: return CloudAnswer()
-            }
-        }
-        try await withServer(cloud: code) { server in
-            let client = server.client
-            for n in 1...3 { _ = try await client.create("Temas", ["n": .number(Double(n))]) }
-            func find(_ n: Int, master: Bool = false) async throws -> Reply {
-                try await client.send("GET", "/classes/Temas?where=%7B%22n%22%3A\(n)%7D", master: master)
-            }
-            let refused = try await find(0)
-            #expect(refused.json["code"] == 4803)
-            let narrowed = try await find(1)
-            #expect(narrowed.json["results"]?.array?.compactMap { $0.object?["n"] } == [3])
-            // The rights bind those whom they bind: an invented object is not there.
-            let invented = try await find(2)
-            #expect(invented.json["results"] == [])
-            let above = try await find(2, master: true)
-            #expect(above.json["results"]?.array?.count == 1)
-            let plain = try await find(3)
-            #expect(plain.json["results"]?.array?.count == 1)
-            #expect(calls.last["query"] == ["where": ["n": 3]])
-            #expect(calls.last["isGet"] == false)
-        }
-    }
-
-    /// SDKs that have only the owner of a relation ask for the owner's class.
-    @Test(arguments: [TriggerKind.beforeFind, .afterFind])
-    func whatARelationLeadsToIsShownToTheHooksOfItsClass(kind: TriggerKind) async throws {
-        let code = code(kind, on: "Personas") { call in
-            guard kind == .beforeFind else {
-                let objects = call.payload["objects"]?.array ?? []
-                return CloudAnswer(["objects": .array(objects.filter { $0.object?["oculta"] != true })])
-            }
-            var query = call.payload["query"]?.object ?? JSONObject()
-            var condition = query["where"]?.object ?? JSONObject()
-            condition["oculta"] = ["$ne": true]
-            query["where"] = .object(condition)
-            return CloudAnswer(["query": .object(query)])
-        }
-        try await withServer(cloud: code) { server in
-            let client = server.client
-            let ana = try await client.create("Personas", ["nombre": "Ana"])
-            let hidden = try await client.create("Personas", ["nombre": "Oculta", "oculta": true])
-            let pointers: [JSON] = [ana, hidden].map { id in
-                ["__type": "Pointer", "className": "Personas", "objectId": .string(id)]
-            }
-            let id = try await client.create(
-                "Equipos", ["gente": ["__op": "AddRelation", "objects": .array(pointers)]])
-            let body: JSON = [
-                "_method": "GET", "redirectClassNameForKey": "gente",
-                "where": [
-                    "$relatedTo": [
-                        "object": ["__type": "Pointer", "className": "Equipos", "objectId": .string(id)],
-                        "key": "gente",
-                    ]
-                ],
-            ]
-            let found = try await client.send("POST", "/classes/Equipos", body)
-            let shown = found.json["results"]?.array?.compactMap(\.object) ?? []
-            #expect(shown.map { $0["nombre"] } == ["Ana"], "\(found.text)")
-            #expect(shown.map { $0["className"] } == ["Personas"], "\(found.text)")
-        }
-    }
-
-    @Test func afterFindSeesObjectsThatAreFoundGotOrIncluded() async throws {
-        let calls = Calls()
-        let code = code(.afterFind, on: "Personas") { call in
-            calls.add(call)
-            let objects = (call.payload["objects"]?.array ?? []).compactMap { json -> JSON? in
-                guard case .object(var object) = json, object["nombre"] != "Oculta" else { return nil }
-                object["visto"] = true
-                return .object(object)
-            }
-            return CloudAnswer(["objects": .array(objects)])
-        }
-        try await withServer(cloud: code) { server in
-            let client = server.client
-            let ana = try await client.create("Personas", ["nombre": "Ana"])
-            let hidden = try await client.create("Personas", ["nombre": "Oculta"])
-            for id in [ana, hidden] {
-                _ = try await client.create(
-                    "Temas", ["autor": ["__type": "Pointer", "className": "Personas", "objectId": .string(id)]])
-            }
-            let found = try await client.send("GET", "/classes/Personas")
-            #expect(found.json["results"]?.array?.count == 1)
-            #expect(found.json["results"]?.array?.first?.object?["visto"] == true)
-            let got = try await client.send("GET", "/classes/Personas/\(ana)")
-            #expect(got.json["visto"] == true)
-            #expect(calls.last["isGet"] == true)
-            let gone = try await client.send("GET", "/classes/Personas/\(hidden)")
-            #expect(gone.json["code"] == 101)
-            let included = try await client.send("GET", "/classes/Temas?include=autor&order=createdAt")
-            let authors = included.json["results"]?.array?.map { $0.object?["autor"]?.object?["visto"] }
-            #expect(authors == [true, nil])
-        }
-    }
-
-    @Test func whatBeforeFindKeepsFromAFindNoConditionTells() async throws {
-        let calls = Calls()
-        let code = code(.beforeFind, on: "Personas") { call in
-            calls.add(call)
-            var query = call.payload["query"]?.object ?? JSONObject()
-            var condition = query["where"]?.object ?? JSONObject()
-            condition["oculta"] = ["$ne": true]
-            query["where"] = .object(condition)
-            return CloudAnswer(["query": .object(query)])
-        }
-        try await withServer(cloud: code) { server in
-            let client = server.client
-            for (name, isHidden) in [("Ana", false), ("Oculta", true)] {
-                let id = try await client.create("Personas", ["nombre": .string(name), "oculta": .bool(isHidden)])
-                let author: JSON = ["__type": "Pointer", "className": "Personas", "objectId": .string(id)]
-                let topic = try await client.create("Temas", ["titulo": .string(name), "autor": author])
-                let pointer: JSON = ["__type": "Pointer", "className": "Temas", "objectId": .string(topic)]
-                _ = try await client.create("Notas", ["de": .string(name), "tema": pointer])
-            }
-            func titles(_ className: String, _ field: String, _ condition: JSON) async throws -> [JSON?] {
-                let found = try await client.send(
-                    "POST", "/classes/\(className)", ["_method": "GET", "where": condition, "order": "createdAt"])
-                return (found.json["results"]?.array ?? []).map { $0.object?[field] }
-            }
-            let anybody: JSON = ["className": "Personas", "where": ["nombre": ["$exists": true]]]
-            let selected: JSON = ["key": "nombre", "query": anybody]
-            #expect(try await titles("Temas", "titulo", ["autor": ["$inQuery": anybody]]) == ["Ana"])
-            #expect(calls.last["query"] == ["where": ["nombre": ["$exists": true]]])
-            #expect(try await titles("Temas", "titulo", ["autor": ["$notInQuery": anybody]]) == ["Oculta"])
-            #expect(try await titles("Temas", "titulo", ["titulo": ["$select": selected]]) == ["Ana"])
-            #expect(try await titles("Temas", "titulo", ["titulo": ["$dontSelect": selected]]) == ["Oculta"])
-            // Deeper, and in one part of many.
-            let nested: JSON = ["className": "Temas", "where": ["autor": ["$inQuery": anybody]]]
-            let either: JSON = ["$or": [["tema": ["$inQuery": nested]], ["de": "nadie"]]]
-            let before = calls.count
-            #expect(try await titles("Notas", "de", either) == ["Ana"])
-            #expect(calls.count == before + 1)
-        }
-    }
-
-    @Test func whatBeforeFindKeepsFromAFindNoIncludeShows() async throws {
-        let calls = Calls()
-        let code = code(.beforeFind, on: "Personas") { call in
-            calls.add(call)
-            guard call.payload["context"]?.object?["cerrado"] == nil else { throw ParseError(4805, "Cerrado.") }
-            var query = call.payload["query"]?.object ?? JSONObject()
-            var condition = query["where"]?.object ?? JSONObject()
-            condition["oculta"] = ["$ne": true]
-            query["where"] = .object(condition)
-            query["keys"] = "nombre"
-            return CloudAnswer(["query": .object(query)])
-        }
-        try await withServer(cloud: code) { server in
-            let client = server.client
-            let ana = try await client.create("Personas", ["nombre": "Ana", "edad": 30])
-            let hidden = try await client.create("Personas", ["nombre": "Oculta", "oculta": true])
-            let people: [JSON] = [ana, hidden].map { id in
-                ["__type": "Pointer", "className": "Personas", "objectId": .string(id)]
-            }
-            var topics: [String] = []
-            for person in people {
-                topics.append(try await client.create("Temas", ["autor": person, "lectores": .array(people)]))
-            }
-            _ = try await client.create(
-                "Notas", ["tema": ["__type": "Pointer", "className": "Temas", "objectId": .string(topics[1])]])
-            let plain = try await client.send("GET", "/classes/Temas?order=createdAt")
-            #expect(plain.json["results"]?.array?.last?.object?["autor"] == people[1])
-            #expect(calls.count == 0)
-
-            let found = try await client.send("GET", "/classes/Temas?include=autor,lectores&order=createdAt")
-            let results = found.json["results"]?.array?.compactMap(\.object) ?? []
-            #expect(results.map { $0["autor"]?.object?["nombre"] } == ["Ana", nil])
-            #expect(results.map { $0["autor"]?.object?["edad"] } == [nil, nil])
-            #expect(results.map { $0["lectores"]?.array?.count } == [1, 1])
-            #expect(calls.count == 1 && calls.last["isGet"] == false)
-            let ids = calls.last["query"]?.object?["where"]?.object?["objectId"]?.object?["$in"]?.array
-            #expect(Set(ids?.compactMap(\.string) ?? []) == [ana, hidden])
-
-            let got = try await client.send("GET", "/classes/Temas/\(topics[0])?include=autor")
-            #expect(got.json["autor"]?.object?["nombre"] == "Ana")
-            #expect(calls.last["isGet"] == true)
-            #expect(calls.last["query"]?.object?["where"] == ["objectId": .string(ana)])
-
-            let nested = try await client.send("GET", "/classes/Notas?include=tema.autor")
-            let topic = nested.json["results"]?.array?.first?.object?["tema"]?.object
-            #expect(topic?["objectId"] == .string(topics[1]) && topic?["autor"] == nil)
-
-            let refused = try await client.send(
-                "GET", "/classes/Temas?include=autor", headers: [("X-Parse-Cloud-Context", #"{"cerrado":true}"#)])
-            #expect(refused.summary == "400/4805")
         }
     }
 
@@ -502,7 +255,7 @@ import Wire
     }
 
     @Test func hooksThatSaveInACircleAreStopped() async throws {
-        let code = code(.beforeSave) { call in
+        let code = CloudCode(.beforeSave) { call in
             _ = try await call.caller.send(CloudRequest("POST", "classes/Temas", body: ["n": 1], as: .master))
             return CloudAnswer()
         }
@@ -515,8 +268,8 @@ import Wire
     }
 
     @Test func theContextGoesFromHookToHook() async throws {
-        let calls = Calls()
-        var code = code(.beforeSave) { call in
+        let calls = CloudCalls()
+        var code = CloudCode(.beforeSave) { call in
             var context = call.payload["context"]?.object ?? JSONObject()
             context["antes"] = true
             return CloudAnswer(nil, context: context)
@@ -536,7 +289,7 @@ import Wire
     // MARK: functions, sessions, limits
 
     @Test func functionsAreToldTheirParametersAndMaySetTheStatus() async throws {
-        let calls = Calls()
+        let calls = CloudCalls()
         var code = CloudCode()
         code.functions["con.punto"] = CloudHandler("f") { call in
             calls.add(call)
@@ -574,7 +327,7 @@ import Wire
     }
 
     @Test func logInsAndLogOutsAreShown() async throws {
-        let calls = Calls()
+        let calls = CloudCalls()
         var code = CloudCode()
         for kind in [TriggerKind.beforeLogin, .afterLogin] {
             code.add(kind, on: "_User") { call in
@@ -716,13 +469,5 @@ import Wire
                 #expect(after.json["result"] == "ya")
             }
         }
-    }
-}
-
-extension CloudCode {
-    fileprivate mutating func add(
-        _ kind: TriggerKind, on className: String, _ run: @escaping @Sendable (CloudCall) async throws -> CloudAnswer
-    ) {
-        triggers[Trigger(kind, on: className), default: []].append(CloudHandler("prueba", run: run))
     }
 }

@@ -2,6 +2,7 @@ import Core
 import Foundation
 import Glibc
 import HTTP
+import Postgres
 import TestSupport
 import Testing
 import Wire
@@ -117,6 +118,27 @@ private final class RawListener: Sendable {
             #expect(throws: HTTPServerError.unusableCertificate) {
                 try Certificate(TLS(certificateFile: chain, keyFile: key))
             }
+        }
+    }
+
+    @Test func doctorLooksAtTheCertificate() async throws {
+        let folder = HermesProcess.makeFolder("doctor")
+        defer { removeFolder(folder) }
+        let soon = try certificate("soon", in: folder)
+        let good = try certificate("good", in: folder, days: 30)
+        for (chain, key, isHealthy, words) in [
+            (good.chain, good.key, true, "ok    certificate"), (soon.chain, soon.key, true, "note  certificate"),
+            (soon.chain, good.key, false, "BAD   certificate"), (soon.chain, "/nowhere", false, "BAD   certificate"),
+        ] {
+            let (exit, output) = try await blocking {
+                try ChildProcess.run(
+                    [
+                        HermesProcess.program, "doctor", "--data", "\(folder)/data", "--port", "0",
+                        "--tlsCertificate", chain, "--tlsKey", key,
+                    ], environment: ProcessInfo.processInfo.environment)
+            }
+            #expect(output.contains(words), "\(output)")
+            #expect((exit == 0) == isHealthy, "\(output)")
         }
     }
 
