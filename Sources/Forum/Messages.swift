@@ -117,7 +117,7 @@ extension DeleteRequest<Mensaje> {
         let id = object.objectId ?? ""
         let last = try await rules.first(
             Query(Mensaje.self).where(\.conversacion == pointer && Name("objectId") != .string(id))
-                .order(.descending(\.createdAt)))
+                .order(.descending(\.createdAt), .descending(\.numero)))
         guard last?.numero ?? 0 < number else { return }
         var change = Record(try chat.pointer)
         change.show(last?.tipo, last?.cuerpo, last?.autor, last?.createdAt ?? chat.createdAt)

@@ -127,6 +127,25 @@ import Testing
         }
     }
 
+    /// Their ids alone would put those of one millisecond in any order.
+    @Test func theLastOfOneMillisecondIsTheOneBeforeToo() async throws {
+        try await withForum { village in
+            let ana = try await village.member("ana")
+            let bea = try await village.member("bea")
+            try await village.befriend(ana, bea)
+            let chat = try await ana.chat(with: bea)
+            var ids: [String] = []
+            for number in 1...6 { ids.append(try await ana.write(chat, "Mensaje \(number)").id) }
+            try await village.database?.execute(
+                "UPDATE \"Mensajes\" SET \"createdAt\" = '2026-01-02 03:04:05.678+00'")
+            for number in (1...5).reversed() {
+                #expect(try await ana.client.delete("classes/Mensajes/\(ids[number])").status == 200)
+                let left = try await bea.client.get("classes/Conversaciones/\(chat)")
+                #expect(left["ultimoMensaje"] == .string("Mensaje \(number)"))
+            }
+        }
+    }
+
     @Test func aGroupAndItsMembers() async throws {
         try await withForum { village in
             let ana = try await village.member("ana")
