@@ -53,6 +53,7 @@ extension Store {
         let className = write.className
         let fields = rights.table?.fields ?? DefaultFields.of(className).mapValues { ClassSchema.Field($0) }
         var added: [String: FieldType] = [:]
+        var mismatch: ParseError?
         for change in changes {
             guard let type = change.impliedType else { continue }
             let name = change.path.field
@@ -61,21 +62,19 @@ extension Store {
                 added[name] = type
                 continue
             }
-            guard known == type else { throw SchemaMismatch.error(className, name, known, type) }
+            if known != type, mismatch == nil { mismatch = SchemaMismatch.error(className, name, known, type) }
         }
-        if let table = rights.table {
-            guard !added.isEmpty else { return added }
+        if let table = rights.table, !added.isEmpty {
             let rows = try rights.access.decide(.addField, on: table, creating: write.isNew)
-            if write.isNew {
-                if case .none = rows {
-                    throw ParseError(
-                        119, rights.access.refusal("Permission denied for action addField on class \(className)."))
-                }
-            } else {
+            if !write.isNew {
                 rights.rows.append(rows)
-                try await checkWritable(write, rights, table)
+            } else if case .none = rows {
+                throw ParseError(
+                    119, rights.access.refusal("Permission denied for action addField on class \(className)."))
             }
         }
+        if let mismatch { throw mismatch }
+        if let table = rights.table, !added.isEmpty, !write.isNew { try await checkWritable(write, rights, table) }
         return added
     }
 
