@@ -49,7 +49,7 @@ extension API {
 
     func deleteHook(_ route: HookRoute, _ request: Request) async throws -> Answer {
         let kind = try kind(route, request.arguments)
-        guard try await hookTable.remove(kind, store.database) else { throw noHook(kind) }
+        guard try await hookTable.remove(kind, store.database) else { throw ParseError.objectNotFound }
         return .empty
     }
 

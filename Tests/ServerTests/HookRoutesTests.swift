@@ -39,10 +39,13 @@ import Wire
                 #expect(list.array == [.object(hook)])
                 let deleted = try await client.send("PUT", one, ["__op": "Delete"], master: true)
                 #expect(deleted.text == "{}")
-                for (method, body) in [("GET", nil), ("PUT", ["url": "http://a"]), ("DELETE", nil)] as [(String, JSON?)]
-                {
-                    let gone = try await client.send(method, one, body, master: true)
-                    #expect(gone.summary == "400/143", "\(method) \(one)")
+                let gone: [(String, JSON?, String)] = [
+                    ("GET", nil, "400/143"), ("PUT", ["url": "http://a"], "400/143"),
+                    ("PUT", ["__op": "Delete"], "404/101"), ("DELETE", nil, "404/101"),
+                ]
+                for (method, body, expected) in gone {
+                    let reply = try await client.send(method, one, body, master: true)
+                    #expect(reply.summary == expected, "\(method) \(one)")
                 }
             }
         }
