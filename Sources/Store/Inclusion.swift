@@ -40,6 +40,8 @@ struct Inclusion {
     /// Objects that were read, and what is to be included of them.
     private struct Branch {
         let set: ResultSet
+        /// How often each of them stands in the answer; nil: once.
+        var times: [Double]?
         let tree: IncludeTree
         let selection: FieldSelection
     }
@@ -49,10 +51,14 @@ struct Inclusion {
         let place: Included
         let className: String
         let plan: ReadSQL.Plan
+        /// How often the answer has each of them, by id.
+        let times: [String: Double]
         let tree: IncludeTree
         let selection: FieldSelection
     }
 
+    /// - Throws: `resultTooLarge` where few rows would make a huge answer: what many pointers lead to is read once and
+    ///   written for each of them, and lists of pointers multiply from depth to depth.
     /// - Parameter joined: what came in the set's own rows.
     func include(
         _ tree: IncludeTree, _ selection: FieldSelection, in set: ResultSet, joined: [ReadSQL.Joined],
@@ -72,16 +78,20 @@ struct Inclusion {
                     set: objects, tree: tree.children[join.field] ?? IncludeTree(),
                     selection: selection.nested[join.field] ?? .everything))
         }
+        var size = AnswerSize(limit: operation.store.database.configuration.resultBudget.limit / 2)
         while true {
             var steps: [Step] = []
             for branch in level where !branch.tree.isEmpty && branch.set.count > 0 { steps += try self.steps(branch) }
             guard !steps.isEmpty else { return }
             let found = try await operation.readAll(steps.map { ($0.plan.statement, $0.plan.parameters) })
-            level = zip(steps, found).map { step, rows in
+            level = []
+            for (step, rows) in zip(steps, found) {
                 let set = ResultSet(
                     className: step.className, columns: step.plan.columns, relations: step.plan.relations, rows: rows)
                 step.place.objects[step.className] = set
-                return Branch(set: set, tree: step.tree, selection: step.selection)
+                let times = (0..<rows.count).map { step.times[set.objectId($0)] ?? 1 }
+                try size.add(set, times)
+                level.append(Branch(set: set, times: times, tree: step.tree, selection: step.selection))
             }
         }
     }
@@ -89,7 +99,7 @@ struct Inclusion {
     private func steps(_ branch: Branch) throws -> [Step] {
         var steps: [Step] = []
         for (field, tree) in branches(branch).sorted(by: { $0.key < $1.key }) where branch.set.included[field] == nil {
-            guard let column = branch.set.column(field), let collector = try pointers(branch.set, column, tree) else {
+            guard let column = branch.set.column(field), let collector = try pointers(branch, column, tree) else {
                 continue
             }
             let included = Included()
@@ -106,10 +116,12 @@ struct Inclusion {
                     tree = tree.children[step] ?? IncludeTree()
                     selection = selection.nested[step] ?? .everything
                 }
-                for (className, ids) in byClass.sorted(by: { $0.key < $1.key }) {
-                    guard let plan = try plan(className, ids.sorted(), selection) else { continue }
+                for (className, times) in byClass.sorted(by: { $0.key < $1.key }) {
+                    guard let plan = try plan(className, times.keys.sorted(), selection) else { continue }
                     steps.append(
-                        Step(place: place, className: className, plan: plan, tree: tree, selection: selection))
+                        Step(
+                            place: place, className: className, plan: plan, times: times, tree: tree,
+                            selection: selection))
                 }
             }
         }
@@ -127,16 +139,19 @@ struct Inclusion {
 
     /// nil for a field of a type that holds none.
     private func pointers(
-        _ set: ResultSet, _ column: ResultSet.Column, _ tree: IncludeTree
+        _ branch: Branch, _ column: ResultSet.Column, _ tree: IncludeTree
     ) throws -> PointerCollector? {
+        let set = branch.set
         var collector = PointerCollector()
         switch column.type {
         case .pointer(let target):
             for row in 0..<set.count where !set.rows.isNull(row, column.index) {
+                collector.times = branch.times?[row] ?? 1
                 collector.add(Pointer(className: target, objectId: set.rows.string(row, column.index)), at: [])
             }
         case .array, .object:
             for row in 0..<set.count where !set.rows.isNull(row, column.index) {
+                collector.times = branch.times?[row] ?? 1
                 collector.collect(try JSONParser.parse(set.rows.json(row, column.index)), tree)
             }
         default: return nil
@@ -172,12 +187,35 @@ extension FieldType {
     }
 }
 
+/// How many bytes an answer has of objects that stand in it several times; the rows themselves have a budget already.
+private struct AnswerSize {
+    let limit: Int
+    private var bytes = 0.0
+
+    init(limit: Int) { self.limit = limit }
+
+    mutating func add(_ set: ResultSet, _ times: [Double]) throws {
+        for (row, times) in times.enumerated() where times > 1 {
+            var size = 0
+            for column in 0..<set.rows.columnCount { size += set.rows.bytes(row, column).count }
+            for column in set.columns { size += column.label.count }
+            bytes += times * Double(size)
+        }
+        guard bytes <= Double(limit) else {
+            throw PostgresError(.resultTooLarge, "what is included would make more than \(limit >> 20) MB of text")
+        }
+    }
+}
+
 /// The pointers within JSON values, by the path that leads to them and their class.
 struct PointerCollector {
-    private(set) var found: [[String]: [String: Set<String>]] = [:]
+    /// How often the answer has each object that they lead to.
+    private(set) var found: [[String]: [String: [String: Double]]] = [:]
+    /// How often it has the values that are looked through.
+    var times = 1.0
 
     mutating func add(_ pointer: Pointer, at path: [String]) {
-        found[path, default: [:]][pointer.className, default: []].insert(pointer.objectId)
+        found[path, default: [:]][pointer.className, default: [:]][pointer.objectId, default: 0] += times
     }
 
     /// `json` is what stands at `path`; `tree` what is to be included behind it.

@@ -11,6 +11,10 @@ struct ObjectWriter {
     private var acl: WrittenACL?
     private var includedACL: WrittenACL?
 
+    /// Where objects that are included stand already, by their rows: many pointers may lead to one, and lists of
+    /// pointers multiply from depth to depth.
+    private var written: [ObjectIdentifier: [Int: Range<Int>]] = [:]
+
     private struct WrittenACL {
         let readers: UnsafeRawBufferPointer
         let writers: UnsafeRawBufferPointer
@@ -93,6 +97,15 @@ struct ObjectWriter {
         out.raw("}")
     }
 
+    /// An object that other pointers may lead to as well.
+    private mutating func writeIncluded(_ set: ResultSet, _ row: Int, to out: inout JSONWriter) {
+        let id = ObjectIdentifier(set)
+        if let text = written[id]?[row] { return out.again(text) }
+        let start = out.count
+        write(set, row, asIncluded: true, to: &out)
+        written[id, default: [:]][row] = start..<out.count
+    }
+
     private mutating func write(
         _ column: ResultSet.Column, _ included: Included?, _ rows: Rows, _ row: Int, to out: inout JSONWriter
     ) {
@@ -110,7 +123,7 @@ struct ObjectWriter {
                         Pointer(className: target, objectId: rows.string(row, column.index)))
                 else { return }
                 out.raw(column.label)
-                write(found, at, asIncluded: true, to: &out)
+                writeIncluded(found, at, to: &out)
                 return
             }
             out.raw(column.label)
@@ -192,7 +205,7 @@ struct ObjectWriter {
                 if let pointer = ObjectWriter.pointer(element) {
                     guard let (set, row) = included.find(pointer) else { continue }
                     if !first { out.raw(",") }
-                    write(set, row, asIncluded: true, to: &out)
+                    writeIncluded(set, row, to: &out)
                 } else {
                     if !first { out.raw(",") }
                     out.json(element)
@@ -203,7 +216,7 @@ struct ObjectWriter {
         case .object(let object):
             if let pointer = ObjectWriter.pointer(json), !included.objects.isEmpty {
                 if let (set, row) = included.find(pointer) {
-                    write(set, row, asIncluded: true, to: &out)
+                    writeIncluded(set, row, to: &out)
                 } else {
                     out.raw("null")
                 }

@@ -1,4 +1,5 @@
 import Core
+import Foundation
 import Options
 import TestSupport
 import Testing
@@ -58,6 +59,31 @@ import Wire
             for path in ["/classes/Note?limit=2", "/classes/Note?keys=createdAt"] {
                 let reply = try await client.send("GET", path, master: true)
                 #expect(reply.status == 200)
+            }
+        }
+    }
+
+    @Test func aFewRowsMakeNoHugeAnswer() async throws {
+        try await withServer { options in
+            options.http.maxAnswerMemory = ByteCount(1 << 20)
+        } _: { server in
+            let client = server.client
+            // A list of pointers to the object itself multiplies with each step of an include.
+            let id = try await client.create("Note", ["text": .string(String(repeating: "x", count: 1000))])
+            let pointer: JSON = ["__type": "Pointer", "className": "Note", "objectId": .string(id)]
+            let list = JSON.array(Array(repeating: pointer, count: 12))
+            try await client.must("PUT", "/classes/Note/\(id)", ["list": list, "one": pointer], master: true)
+            for path in ["/classes/Note?", "/classes/Note/\(id)?"] {
+                let some = try await client.send("GET", path + "include=list.list", master: true)
+                #expect(some.status == 200)
+                let copies = some.text.components(separatedBy: "xxxx\"").count - 1
+                #expect(copies == 157)
+                let steps = Array(repeating: "list", count: 10).joined(separator: ".")
+                for include in ["list.list.list", "one.list.list.list", steps] {
+                    let huge = try await client.send("GET", path + "include=\(include)", master: true)
+                    #expect(huge.code == 102)
+                    #expect(huge.json["error"]?.string?.hasPrefix("The answer would be too large.") == true)
+                }
             }
         }
     }
