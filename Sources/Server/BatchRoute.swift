@@ -1,5 +1,6 @@
 import Accounts
 import Options
+import Postgres
 import Store
 import Wire
 
@@ -24,9 +25,12 @@ extension API {
             }, request.caller, request.viewer, store)
         if request.body["transaction"] == .bool(true) { return try await transaction(requests, request.operation) }
         var answers: [[UInt8]] = []
+        var room = self.room
         for (route, request) in requests {
             do {
-                answers.append(try success(try await run(route, request)))
+                let answer = try success(try await run(route, request))
+                if !route.writes { try take(answer.count, of: &room) }
+                answers.append(answer)
             } catch {
                 answers.append(failure(error))
             }
@@ -85,10 +89,16 @@ extension API {
         let answers = try await operation.inTransaction { operation in
             try await store.lock(targets, in: operation)
             var answers: [Answer] = []
+            var room = self.room
             for (route, request) in requests {
                 var request = request
                 request.operation = operation.part()
-                answers.append(try await run(route, request))
+                var answer = try await run(route, request)
+                if !route.writes, let bytes = answer.bytes {
+                    try take(bytes.count, of: &room)
+                    answer = Answer(body: bytes)
+                }
+                answers.append(answer)
             }
             return answers
         }
@@ -104,6 +114,16 @@ extension API {
             targets.insert(Store.Target(className: className, objectId: id))
         }
         return targets
+    }
+
+    /// Bytes that the answers of what only reads may have together: as many as one answer may.
+    private var room: Int { store.database.configuration.resultBudget.limit / 2 }
+
+    private func take(_ count: Int, of room: inout Int) throws {
+        guard count <= room else {
+            throw PostgresError(.resultTooLarge, "the answers of one batch would have more than \(self.room >> 20) MB")
+        }
+        room -= count
     }
 
     private func success(_ answer: Answer) throws(ParseError) -> [UInt8] {

@@ -85,6 +85,16 @@ import Wire
                     #expect(huge.json["error"]?.string?.hasPrefix("The answer would be too large.") == true)
                 }
             }
+            // Nor do many answers in one.
+            let part: JSON = ["method": "GET", "path": "/parse/classes/Note?include=list.list"]
+            for transaction in [false, true] {
+                let parts = JSON.array(Array(repeating: part, count: 4))
+                let body: JSON = ["requests": parts, "transaction": .bool(transaction)]
+                let batch = try await client.send("POST", "/batch", body, master: true)
+                #expect(batch.text.utf8.count < 600_000)
+                #expect(batch.text.contains("The answer would be too large."))
+                #expect(batch.text.contains("xxxx") != transaction)
+            }
         }
     }
 }
