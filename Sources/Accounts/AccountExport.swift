@@ -17,7 +17,7 @@ public struct AccountExportOptions: Sendable {
 extension Accounts {
     /// `{exportedAt, user, roles, sessions, relations, objects: {CLASS: […]}, application: […]}`: the user without
     /// passwords and tokens, its sessions without theirs, the objects that name it by a pointer or in their ACL and
-    /// that it may read, and what hooks add.
+    /// that it may read and hooks let it find, and what hooks add.
     ///
     /// Whoever is not above access is counted: an export looks through every class.
     ///
@@ -44,7 +44,8 @@ extension Accounts {
         for className in try await store.classesOfObjects(in: own) {
             // A device's token is the device's.
             let hidden: Set<String> = className == "_Installation" ? ["deviceToken"] : []
-            let found = try await store.ownedObjects(className, hiding: hidden, limit: &limit, in: own)
+            let owned = try await store.ownedObjects(className, hiding: hidden, limit: &limit, in: own)
+            let found = try await store.shown(owned, of: className, in: own)
             if !found.isEmpty { objects[className] = .array(found.map { .object($0) }) }
         }
         let sessions = try await store.ownedObjects("_Session", hiding: ["sessionToken"], limit: &limit, in: own)

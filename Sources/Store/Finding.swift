@@ -122,6 +122,33 @@ extension Store {
 
     // MARK: behind a find
 
+    /// What the hooks around finds leave of objects that were read past them. A class that they refuse shows none.
+    public func shown(
+        _ objects: [JSONObject], of className: String, in operation: Operation
+    ) async throws -> [JSONObject] {
+        let hooks = operation.hooks
+        guard !objects.isEmpty, !hooks.beforeFind(className).isEmpty || !hooks.afterFind(className).isEmpty else {
+            return objects
+        }
+        let included = objects.map { object in
+            var object = object
+            object["__type"] = "Object"
+            object["className"] = .string(className)
+            return JSON.object(object)
+        }
+        let find = Find(Query(className: className), JSONObject(), isGet: false, in: operation)
+        do {
+            let narrowed = try await narrowed(in: [.array(included)], at: 1, find)
+            let shown = try await self.included(in: narrowed, at: 1, find)
+            return (shown.first?.array ?? []).compactMap { json in
+                guard var object = json.object else { return nil }
+                object["__type"] = nil
+                object["className"] = nil
+                return object
+            }
+        } catch is ParseError { return [] }
+    }
+
     private func behind(_ find: Find, _ found: [JSON]) async throws -> [JSON] {
         var objects = found
         var depth = 1

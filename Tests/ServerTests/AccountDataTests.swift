@@ -68,6 +68,41 @@ import Wire
         }
     }
 
+    @Test func anExportShowsNoMoreThanTheHooksAroundFinds() async throws {
+        var code = CloudCode(.beforeFind, on: "Notas") { call in
+            guard call.payload["master"] != true else { return CloudAnswer() }
+            var query = call.payload["query"]?.object ?? JSONObject()
+            var condition = query["where"]?.object ?? JSONObject()
+            condition["texto"] = ["$ne": "diario de ana"]
+            query["where"] = .object(condition)
+            return CloudAnswer(["query": .object(query)])
+        }
+        code.add(.afterFind, on: "Temas") { call in
+            let objects = call.payload["objects"]?.array?.compactMap(\.object) ?? []
+            return CloudAnswer([
+                "objects": .array(
+                    objects.map { object in
+                        var object = object
+                        object["titulo"] = nil
+                        return .object(object)
+                    })
+            ])
+        }
+        code.add(.beforeFind, on: "Sanciones") { _ in throw ParseError(119, "No.") }
+        try await withServer(cloud: code) { server in
+            let (ana, _) = try await fill(server.client)
+            let whom: JSON = ["__type": "Pointer", "className": "_User", "objectId": .string(ana.id)]
+            _ = try await server.client.create("Sanciones", ["contra": whom, "motivo": "denuncia de eva"])
+            let export = try await server.client.send("GET", "/users/me/export", session: ana.token)
+            #expect(export.status == 200)
+            let objects = export.json["objects"]?.object
+            #expect(objects?["Notas"] == nil && objects?["Sanciones"] == nil, "\(export.text)")
+            let topics = objects?["Temas"]?.array?.compactMap(\.object) ?? []
+            #expect(topics.count == 1)
+            #expect(topics.first?["titulo"] == nil && topics.first?["className"] == nil)
+        }
+    }
+
     @Test func whoHasNoSessionExportsNothingAndWhoHasOneOnlyHisOwn() async throws {
         try await withServer { server in
             let (ana, eva) = try await fill(server.client)
