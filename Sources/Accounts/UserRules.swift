@@ -126,9 +126,12 @@ struct UserRules: Sendable {
         }
         // A hook may set a password too.
         try takePassword(write)
-        if !write.isNew, write.change("email") != nil {
-            // A link that went to the old address is its reader's no more.
-            write.columns.append(ServerColumn("_login_token", .null, "text"))
+        if !write.isNew, write.change("email") != nil || write.password != nil {
+            // A link that went to the old address is its reader's no more, and who has a new password asked for none.
+            write.columns += [
+                ServerColumn("_login_token", .null, "text"), ServerColumn("_perishable_token", .null, "text"),
+                ServerColumn("_perishable_token_expires_at", .null, "timestamptz"),
+            ]
         }
         try await beginVerification(write)
         setRights(write)
@@ -172,8 +175,6 @@ struct UserRules: Sendable {
         write.columns += [
             ServerColumn("_password_changed_at", .timestamp(milliseconds: Timestamp.now.milliseconds), "timestamptz"),
             ServerColumn("_hashed_password", .text(try await write.operation.hash(password)), "text"),
-            ServerColumn("_perishable_token", .null, "text"),
-            ServerColumn("_perishable_token_expires_at", .null, "timestamptz"),
         ]
         guard !write.isNew else { return }
         let userId = write.objectId

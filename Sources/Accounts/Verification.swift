@@ -21,7 +21,11 @@ extension UserRules {
         if !write.viewer.isAboveAccess || write.change("emailVerified") == nil {
             write.set("emailVerified", .bool(false))
         }
-        guard mail.sendsVerification, let send = mail.send, write.value("emailVerified") != .bool(true) else { return }
+        guard mail.sendsVerification, let send = mail.send, write.value("emailVerified") != .bool(true) else {
+            // A link that went to the old address verifies no other.
+            if !write.isNew { write.columns += Verification.columns(nil, life: nil) }
+            return
+        }
         let token = MailedToken(for: .emailVerification, of: write.objectId, secret: mail.secret)
         write.columns += Verification.columns(token, life: mail.verificationLife)
         let message = AccountMail(

@@ -202,6 +202,12 @@ import Wire
                 "PUT", "/users/\(ana.id)", ["email": "otra@example.com"], session: ana.token)
             let moved = try await server.client.send("POST", "/logInByLink", ["token": old])
             #expect(moved.code == 101)
+            // Nor after a new password.
+            try await server.client.must("POST", "/requestLogInLink", ["email": "otra@example.com"])
+            let before = try await link(server, postbox, 4)
+            try await server.client.must("PUT", "/users/\(ana.id)", ["password": "otra-clave"], session: ana.token)
+            let after = try await server.client.send("POST", "/logInByLink", ["token": before])
+            #expect(after.code == 101)
             let stored = try await server.sql.read("SELECT count(*) FROM \"_Job\" WHERE payload::text LIKE '%token=%'")
             #expect(stored.int(0, 0) == 0)
         }
