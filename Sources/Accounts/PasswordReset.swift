@@ -9,12 +9,16 @@ extension Accounts {
             "_perishable_token_expires_at" IS NULL OR "_perishable_token_expires_at" > now()
         FROM "_User"
         """
-    // The name serves where it is the address.
+    // The name serves where it is the address; whoever takes somebody's address for a name comes behind him.
     private static let byAddress = Statement(
-        "\(columns) WHERE \"email\" = $1::text OR \"username\" = $1::text AND \"email\" IS NULL LIMIT 1")
+        """
+        \(columns) WHERE "email" = $1::text OR "username" = $1::text AND "email" IS NULL
+        ORDER BY "email" IS NULL LIMIT 1
+        """)
     private static let byAddressInAnyCase = Statement(
         """
-        \(columns) WHERE \(isSame("email", "$1")) OR \(isSame("username", "$1")) AND "email" IS NULL LIMIT 1
+        \(columns) WHERE \(isSame("email", "$1")) OR \(isSame("username", "$1")) AND "email" IS NULL
+        ORDER BY "email" IS NULL LIMIT 1
         """)
     private static let byToken = Statement(
         "\(columns) WHERE split_part(\"_perishable_token\", '.', 2) = $1::text")

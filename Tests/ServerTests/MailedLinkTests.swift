@@ -82,4 +82,18 @@ import Wire
             }
         }
     }
+
+    @Test func whoTakesAnothersAddressForANameGetsNotHisLinks() async throws {
+        try await withMail { server, postbox in
+            let ana = try await server.client.signUp("ana")
+            _ = try await server.client.signUp("ana@example.com")
+            // Written last, so that its row comes behind the other.
+            try await server.client.must(
+                "PUT", "/users/\(ana.id)", ["email": "ana@example.com"], session: ana.token)
+            try await server.client.must("POST", "/requestPasswordReset", ["email": "ana@example.com"])
+            try await setPassword(server, by: try await token(server, postbox, 1))
+            let isSet = try await isPassword(server, of: "ana")
+            #expect(isSet)
+        }
+    }
 }
