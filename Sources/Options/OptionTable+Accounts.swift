@@ -100,7 +100,7 @@ extension OptionTable {
         Option(
             "emailVerifySuccessOnInvalidEmail", \.emailVerifySuccessOnInvalidEmail,
             "Whether a request for an unknown address is answered like any other"),
-        Option(later: "pages.enableRouter", Bool.self, default: false, "Whether pages are served: they will be"),
+        Option(later: "pages.enableRouter", Bool.self, default: false, "Whether pages are served: they always are"),
         Option(
             "pages.pagesPath", \.pages.pagesPath,
             "A folder with pages of your own, `password_reset.html`…, in folders named by locales too; docs/accounts.md"

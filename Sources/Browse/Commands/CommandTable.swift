@@ -213,7 +213,7 @@ public enum CommandTable {
                 Flag("limit", "N", "at most so many (50)"), Flag("language", "LANGUAGE", "of the preview"),
                 Flag("html", nil, "the preview as HTML"), json,
             ],
-            example: ("hermes mail preview verification --language es", "Subject: ...")),
+            example: ("hermes mail preview verifyEmail --language es", "Subject: Confirma...")),
         CommandDescription(
             "logs", ["[-f] [--level LEVEL] [--limit N] [--json]"], "Prints the last lines of a server's log.",
             details: """
