@@ -184,7 +184,10 @@ struct PredicateSQL {
             if values.contains(where: { if case .array = $0 { true } else { false } }) {
                 conditions.append(.when("\(column) IN (\(list))"))
             }
-            conditions.append(hasAnyElement(column, values, list))
+            let isIndexed = table.schema.indexes.contains { $0.fields.contains(path.field) }
+            conditions.append(
+                values.count > PredicateSQL.longList && !isIndexed
+                    ? anyElement(of: column, .when("e IN (\(list))")) : hasAnyElement(column, values, list))
         case .column(let column, .object):
             conditions.append(.when("\(column) IN (\(elements(values)))"))
         case .column(let column, let type):
@@ -192,6 +195,10 @@ struct PredicateSQL {
         }
         return .any(conditions)
     }
+
+    /// From so many values on containment, which without an index compares each of them with every row, costs more than
+    /// looking up each element among them.
+    private static let longList = 100
 
     /// As `hasElement`, for several values of which one suffices.
     private func hasAnyElement(_ column: SQL, _ values: [Value], _ list: SQL) -> Condition {

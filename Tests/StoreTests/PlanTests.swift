@@ -58,6 +58,29 @@ import Wire
         for plan in plans { #expect(plan.generic >= 6, "\(plan)") }
     }
 
+    @Test func longListsOfElementsAreLookedUp() async throws {
+        let values = ["e3"] + (0..<5000).map { "nada \($0)" }
+        @Sendable func list(_ values: [String]) -> JSON { .array(values.map { .string($0) }) }
+        for sign in ["$in", "$nin"] {
+            let (few, many, plan) = try await PlanTests.onForum { store, operation in
+                var counts: [Int?] = []
+                for values in [["e3"], values] {
+                    let condition: JSON = ["etiquetas": .object(JSONObject([(sign, list(values))]))]
+                    let parameters = [
+                        (key: "where", value: condition), (key: "count", value: 1), (key: "limit", value: 0),
+                    ]
+                    let query = try Query.parse(className: "Temas", parameters: parameters)
+                    counts.append(try await store.find(query, in: operation).count)
+                }
+                return (
+                    counts[0], counts[1], try Built.condition("{\"etiquetas\": {\"\(sign)\": \(list(values))}}").text
+                )
+            }
+            #expect(few == many && few ?? 0 > 0)
+            #expect(!plan.contains("@>"))
+        }
+    }
+
     @Test func aGetIsPlannedOnce() async throws {
         let plans = try await PlanTests.onForum { store, operation in
             for round in 1...12 {
