@@ -62,6 +62,10 @@ static const char sql_0014[] = {
 #embed "../../sql/0014_settings.sql" suffix(, 0)
 };
 
+static const char sql_0015[] = {
+#embed "../../sql/0015_words_alone.sql" suffix(, 0)
+};
+
 static const struct hermes_migration migrations[] = {
     {1, "catalogue", sql_0001, sizeof(sql_0001) - 1},
     {2, "operators", sql_0002, sizeof(sql_0002) - 1},
@@ -77,6 +81,7 @@ static const struct hermes_migration migrations[] = {
     {12, "logins", sql_0012, sizeof(sql_0012) - 1},
     {13, "words_and_presence", sql_0013, sizeof(sql_0013) - 1},
     {14, "settings", sql_0014, sizeof(sql_0014) - 1},
+    {15, "words_alone", sql_0015, sizeof(sql_0015) - 1},
 };
 
 const struct hermes_migration *hermes_migration_at(size_t index) {
