@@ -73,18 +73,19 @@ import Wire
         }
     }
 
-    @Test(arguments: [
-        "rcpt5": "550 5.1.1 nobody of that name", "data5": "554 5.5.1 never",
-        "dot5": "554 5.7.1 that is no mail for us",
-    ])
-    func whatIsRefusedForGoodIsGivenUpAtOnce(fault: String, reply: String) async throws {
+    @Test(
+        arguments: [
+            "rcpt5": "550 5.1.1 nobody of that name", "data5": "554 5.5.1 never",
+            "dot5": "554 5.7.1 that is no mail for us",
+        ], ["ana", "bye.ana"])
+    func whatIsRefusedForGoodIsGivenUpAtOnce(_ refusal: (fault: String, reply: String), name: String) async throws {
         try await withMail { bench in
             let mailer = try bench.mailer()
             try bench.node(mailer)
-            let id = try await bench.send(.verification(to: "\(fault).1.ana@example.com"), by: mailer)
+            let id = try await bench.send(.verification(to: "\(refusal.fault).1.\(name)@example.com"), by: mailer)
             let job = try await bench.ended(id)
             #expect(job.state == "dead")
-            #expect(job.reason == reply)
+            #expect(job.reason == refusal.reply)
             #expect(job.run == 1)
             #expect(bench.postbox.letters.isEmpty)
             // An operator may think otherwise.

@@ -1,6 +1,7 @@
 """An SMTP server for tests: takes mail, says what it took, and fails where it is told to.
 
 A recipient names its fault and how often it strikes: `rcpt4.2.ana@example.com` is refused for now the first two times.
+To whoever asked for `bye.` it says good-bye as most servers do, to others never.
 Accepted mails go to FOLDER/mails, events to FOLDER/events, one JSON object a line; the port to FOLDER/port.
 """
 import argparse, asyncio, collections, email, email.policy, email.utils, json, os, ssl
@@ -55,6 +56,7 @@ def described(data, session, envelope):
 class Handler:
     async def handle_RCPT(self, server, session, envelope, address, rcpt_options):
         write("events", {"step": "rcpt", "to": address})
+        server.says_bye = ".bye." in address
         if fault(address, "rcpt4"):
             return "451 4.3.0 come back later"
         if fault(address, "rcpt5"):
@@ -127,6 +129,8 @@ class Server(SMTP):
     async def smtp_QUIT(self, arg):
         # A server that never says good-bye must keep nobody.
         write("events", {"step": "quit"})
+        if getattr(self, "says_bye", False):
+            return await super().smtp_QUIT(arg)
         await asyncio.sleep(3600)
 
 

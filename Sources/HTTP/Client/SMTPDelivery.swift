@@ -162,6 +162,8 @@ private final class Conversation {
 
     /// Keeps a reply as it may be shown: its lines as one, at most 300 characters, nothing that terminals obey.
     private func hear(_ bytes: UnsafeRawBufferPointer) {
+        // The good-bye to libcurl's QUIT says nothing: what was said before it is why.
+        if bytes.starts(with: "221".utf8) { return }
         let text = String(decoding: bytes.prefix(1200), as: UTF8.self).unicodeScalars
         var line = String(text.map { $0.properties.generalCategory == .control ? " " : Character($0) })
         while line.last == " " { line.removeLast() }
