@@ -87,7 +87,7 @@ extension CommandContext {
             }
             done += 1
         }
-        console.note("\(done) changes made\n")
+        console.note(done == 1 ? "1 change made\n" : "\(done) changes made\n")
     }
 }
 
