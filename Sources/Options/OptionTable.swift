@@ -226,7 +226,8 @@ public enum OptionTable {
             in: .atLeast(1)),
         Option("maxUploadSize", \.maxUploadSize, "The largest body of a request"),
         Option(
-            "requestComplexity.queryDepth", \.requestComplexity.queryDepth, "How deep `$or`, `$and`, `$nor` may nest; these limits do not bind the master key"),
+            "requestComplexity.queryDepth", \.requestComplexity.queryDepth,
+            "How deep `$or`, `$and`, `$nor` may nest; these limits do not bind the master key"),
         Option("requestComplexity.includeDepth", \.requestComplexity.includeDepth, "How many steps an include may go"),
         Option(
             "requestComplexity.includeCount", \.requestComplexity.includeCount, "How many includes a query may have"),
