@@ -66,7 +66,7 @@ final class IsolateThread {
         guard let source = RuntimeScripts.named("boot") else { throw EngineFault("the runtime's scripts are missing") }
         let boot = try engine.evaluate(source, file: "hermes:boot")
         let entries = try engine.call(boot, [.value(host)])
-        for name in ["load", "start", "forget", "tick", "deliver", "refuse", "fetched"] {
+        for name in ["load", "loaded", "start", "forget", "tick", "deliver", "refuse", "fetched"] {
             guard let function = engine.property(name, of: entries) else { throw EngineFault("no entry \(name)") }
             entry[name] = engine.keep(function)
         }
@@ -77,6 +77,7 @@ final class IsolateThread {
     func load(_ file: String) throws {
         // Reading and compiling all modules is more than an ordinary turn.
         if let fault = enter("load", owner: 0, limit: options.callLimit, [.text(file)]) { throw fault }
+        if let fault = enter("loaded", owner: 0, []) { throw fault }
     }
 
     /// Lets go of everything: a task that still waits for an answer may hold this object for ever.

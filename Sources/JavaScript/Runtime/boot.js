@@ -20,7 +20,7 @@
   const turn = internal('turn');
   internal('globals');
   const timers = internal('node/timers');
-  const { require } = internal('modules');
+  const { require, placeOf } = internal('modules');
   const { deliver, refuse } = internal('parse/rest');
   const { fetched } = internal('web/fetch');
   const calls = internal('calls');
@@ -33,14 +33,28 @@
     turn.owner = owner;
     body(...rest);
   };
+  const rejected = (promise, reason) => host.log('error', `unhandled rejection: ${inspect(reason)}`);
+  let isLoaded = false;
+  let mainFile;
+  let failure;
   return {
-    load: entry(file => { require.main(file); }),
+    load: entry(file => {
+      mainFile = file;
+      const waited = require.main(file);
+      if (waited) waited.catch(error => { if (isLoaded) rejected(waited, error); else failure = { error }; });
+    }),
+    // What needed no more than its own promises has come to its end by now.
+    loaded: entry(() => {
+      isLoaded = true;
+      if (failure && check.isOn) check.tellEnd(failure.error, placeOf(failure.error) || mainFile);
+      else if (failure) throw failure.error;
+    }),
     start: entry(calls.start),
     forget: entry(calls.forget),
     tick: entry(timers.tick),
     deliver: entry(deliver),
     refuse: entry(refuse),
     fetched: entry(fetched),
-    rejected: (promise, reason) => host.log('error', `unhandled rejection: ${inspect(reason)}`),
+    rejected,
   };
 })

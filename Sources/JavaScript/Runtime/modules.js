@@ -238,6 +238,8 @@
     body.call(loading.exports, loading.exports, loading.require, loading, file, loading.path, around);
   }
 
+  // What the main file comes to where it waits.
+  let waited;
   function runModule(loading, { body, mayWait }, around) {
     const compile = head => host.compile(loading.filename, `(${head} (__hermes) {${body}\n})`);
     let run;
@@ -246,7 +248,7 @@
       if (loading.parent || !mayWait) throw error;
       run = compile('async function');
     }
-    run.call(undefined, around);
+    waited = run.call(undefined, around);
   }
 
   // What a module asks for by its name.
@@ -303,7 +305,8 @@
       load(file, null, false);
       // What is asked for only when something happens counts as well.
       for (let next = lazy.shift(); next; next = lazy.shift()) next();
+      return waited;
     },
   };
-  module.exports = { require };
+  module.exports = { require, placeOf };
 })
