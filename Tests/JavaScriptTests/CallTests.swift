@@ -267,7 +267,10 @@ import Wire
             ("require('./partes/rota');\n", ["partes/rota.js": "\n\nthrow new Error('rota');\n"], "partes/rota.js:3"),
             ("const x = 1;\nconst red = require('net');\n", [:], "main.js:2"),
             ("require('./datos.json');", ["datos.json": "{"], "datos.json"),
-            ("import { f } from './f.js';\nawait f();\nnoHay();\n", ["f.js": "export const f = async () => 1;"], "main.js:3"),
+            (
+                "import { f } from './f.js';\nawait f();\nnoHay();\n", ["f.js": "export const f = async () => 1;"],
+                "main.js:3"
+            ),
         ]
         for (main, files, place) in cases {
             let script = try Script(main, files: files)
