@@ -177,7 +177,7 @@ struct PredicateSQL {
             conditions.append(.when("\(expression) IN (\(list))"))
             conditions.append(
                 .all([
-                    .when("jsonb_typeof(\(expression)) = 'array'"), anyElement(of: expression, .when("e IN (\(list))")),
+                    .when("jsonb_typeof(\(expression)) = 'array'"), anyElement(of: expression, isAmong(list)),
                 ]))
         case .column(let column, .array):
             let list = elements(values)
@@ -187,7 +187,7 @@ struct PredicateSQL {
             let isIndexed = table.schema.indexes.contains { $0.fields.contains(path.field) }
             conditions.append(
                 values.count > PredicateSQL.longList && !isIndexed
-                    ? anyElement(of: column, .when("e IN (\(list))")) : hasAnyElement(column, values, list))
+                    ? anyElement(of: column, isAmong(list)) : hasAnyElement(column, values, list))
         case .column(let column, .object):
             conditions.append(.when("\(column) IN (\(elements(values)))"))
         case .column(let column, let type):
@@ -205,7 +205,7 @@ struct PredicateSQL {
         let lists = values.map { String(decoding: JSON.array([$0.json]).bytes, as: UTF8.self) }
         let contains = Condition.when("\(column) @> ANY(\(SQL.bind(.textArray(lists), "jsonb[]")))")
         guard !values.allSatisfy(\.isScalar) else { return contains }
-        return .all([contains, anyElement(of: column, .when("e IN (\(list))"))])
+        return .all([contains, anyElement(of: column, isAmong(list))])
     }
 
     /// The objects whose relation holds an object whose id fulfils `condition`.
@@ -218,6 +218,10 @@ struct PredicateSQL {
             "\(id) IN (SELECT \(alias).\"owningId\" FROM \(join) WHERE \(isWanted))",
             not: "NOT EXISTS (SELECT FROM \(join) WHERE \(alias).\"owningId\" = \(id) AND \(isWanted))")
     }
+
+    /// Whether `e` is one of `list`. IS TRUE keeps PostgreSQL from joining each row's elements with the list anew: it is
+    /// hashed, once.
+    private func isAmong(_ list: SQL) -> Condition { .when("(e IN (\(list))) IS TRUE") }
 
     /// The values, one a row.
     private func elements(_ values: [Value]) -> SQL {

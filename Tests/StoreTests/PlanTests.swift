@@ -114,6 +114,10 @@ import Wire
             #"{"where": {"etiquetas": {"$in": ["e3", "e4"]}}}"#, "on etiquetas"
         ),
         (
+            "Temas", "",
+            #"{"where": {"etiquetas": {"$in": \#(Array(0...100))}}}"#, "hashed SubPlan"
+        ),
+        (
             "Temas", #"CREATE INDEX etiquetas ON "Temas" USING gin (etiquetas jsonb_path_ops)"#,
             #"{"where": {"etiquetas": {"$all": ["e3", "f4"]}}}"#, "on etiquetas"
         ),
