@@ -50,6 +50,10 @@ public struct DatabaseConfiguration: Sendable {
 
     /// How often a listening connection proves that it is alive.
     public var heartbeat = Duration.milliseconds(40)
+    /// How often it does so while nobody asks for it; whoever then asks has it prove it at once.
+    public var restingHeartbeat = Duration.seconds(1)
+    /// For how long nobody must have asked.
+    public var restsAfter = Duration.seconds(1)
     /// A listening connection that has proved nothing for this long can't be relied on.
     public var silence = Duration.milliseconds(100)
 

@@ -10,6 +10,9 @@ final class ListeningConnection: ConnectionOwner {
     private let buffer = ParameterBuffer()
     private var connection: Connection?
     private var timer: Loop.Timer?
+    /// When somebody was last seen to rely on what is heard.
+    private var demandedAt: UInt64 = 0
+    private var isResting = false
     private var backoff = Backoff()
     private var isClosed = false
     /// Since when there is none; nil while there is, and before there ever was.
@@ -28,6 +31,12 @@ final class ListeningConnection: ConnectionOwner {
     func update() {
         guard let connection else { return connect() }
         if connection.phase == .ready { beginListening(connection) }
+    }
+
+    /// Somebody asks again: proves at once that nothing was missed.
+    func wake() {
+        guard isResting, let connection, connection.phase == .ready else { return }
+        beat(connection)
     }
 
     func run(_ sql: String) { connection?.run(Command(prefix: [sql], nil) { _ in }) }
@@ -64,9 +73,22 @@ final class ListeningConnection: ConnectionOwner {
                     ["seconds": .number(Double((loop.now - lostAt) / 100_000_000) / 10)])
             }
             lostAt = nil
-            beat(connection)
+            demandedAt = loop.now
+            scheduleBeat(connection)
         }
         connection.run(command)
+    }
+
+    /// When the next sign of life is asked for: soon, or, when nobody has relied on the last ones, later.
+    private func scheduleBeat(_ connection: Connection) {
+        timer?.cancel()
+        if node.takeDemand() { demandedAt = loop.now }
+        isResting = loop.now - demandedAt >= configuration.restsAfter.nanoseconds && node.rest()
+        let pause = isResting ? configuration.restingHeartbeat : configuration.heartbeat
+        timer = loop.schedule(after: pause.nanoseconds) { [weak self, weak connection] in
+            guard let self, let connection, connection.phase == .ready else { return }
+            beat(connection)
+        }
     }
 
     /// Asks for a sign of life; the next one goes when this one was answered. PostgreSQL sends the notifications of
@@ -74,23 +96,21 @@ final class ListeningConnection: ConnectionOwner {
     /// else's backend may answer.
     private func beat(_ connection: Connection) {
         timer?.cancel()
-        timer = loop.schedule(after: configuration.heartbeat.nanoseconds) { [weak self, weak connection] in
-            guard let self, let connection, connection.phase == .ready else { return }
-            let sent = Loop.monotonicNow()
-            connection.run(
-                Command("SELECT pg_listening_channels()") { [weak self, weak connection] outcome in
-                    guard let self, let connection, case .rows(let rows) = outcome else { return }
-                    let channels = Set((0..<rows.count).map { rows.string($0, 0) })
-                    guard listened.isSubset(of: channels) else {
-                        Log.shared.error(
-                            "the connection that listens no longer does: a pooler in between must work by session")
-                        return giveUp(connection, "the connection no longer listens")
-                    }
-                    node.heard(at: sent)
-                    beat(connection)
-                })
-            watchForSilence(connection)
-        }
+        isResting = false
+        let sent = Loop.monotonicNow()
+        connection.run(
+            Command("SELECT pg_listening_channels()") { [weak self, weak connection] outcome in
+                guard let self, let connection, case .rows(let rows) = outcome else { return }
+                let channels = Set((0..<rows.count).map { rows.string($0, 0) })
+                guard listened.isSubset(of: channels) else {
+                    Log.shared.error(
+                        "the connection that listens no longer does: a pooler in between must work by session")
+                    return giveUp(connection, "the connection no longer listens")
+                }
+                node.heard(at: sent)
+                scheduleBeat(connection)
+            })
+        watchForSilence(connection)
     }
 
     /// A connection that does not answer at all for long is given up, and another one made.

@@ -52,6 +52,14 @@ public final class NodeListener: Sendable {
     private let state = Mutex(State())
     /// When the last heartbeat that was answered was sent; 0 while the connection does not listen to all channels.
     private let heardUntil = Atomic<UInt64>(0)
+    private let demand = Atomic(Demand.none)
+
+    /// Who has asked how far nothing was missed since the last heartbeat.
+    private enum Demand: UInt8, AtomicRepresentable {
+        case none, some
+        /// For long nobody: hearts beat slowly.
+        case resting
+    }
 
     /// - Parameter configuration: How to reach the server, how often to ask it and how long to trust it.
     public init(_ configuration: DatabaseConfiguration) { self.configuration = configuration }
@@ -59,7 +67,13 @@ public final class NodeListener: Sendable {
     // MARK: for the members
 
     /// The monotonic time in nanoseconds up to which nothing was missed; 0 while that can't be said.
-    var lastHeard: UInt64 { heardUntil.load(ordering: .acquiring) }
+    var lastHeard: UInt64 {
+        // Written once a heartbeat, not by each request: the workers share it.
+        if demand.load(ordering: .relaxed) != .some, demand.exchange(.some, ordering: .relaxed) == .resting {
+            onConnection { $0.wake() }
+        }
+        return heardUntil.load(ordering: .acquiring)
+    }
 
     /// Has a member hear of a channel. True where the channel is listened to already, so that no `connected` follows.
     func listen(_ member: Member, _ channel: String) -> Bool {
@@ -105,9 +119,15 @@ public final class NodeListener: Sendable {
 
     /// Runs SQL on the connection that listens; for tests of what poolers do.
     package func runOnItsConnection(_ sql: String) {
+        onConnection { $0.run(sql) }
+    }
+
+    private func onConnection(_ body: @escaping @Sendable (ListeningConnection) -> Void) {
         guard let worker = state.withLock({ $0.worker }) else { return }
         worker.executor.post {
-            worker.assumeIsolated { $0.loop.first(ListeningConnection.self)?.run(sql) }
+            worker.assumeIsolated { worker in
+                if let connection = worker.loop.first(ListeningConnection.self) { body(connection) }
+            }
         }
     }
 
@@ -130,6 +150,14 @@ public final class NodeListener: Sendable {
         state.withLock { state in
             if state.isSure { heardUntil.store(sent, ordering: .releasing) }
         }
+    }
+
+    /// Whether anybody has asked since the last call. What is asked from now on counts for the next one.
+    func takeDemand() -> Bool { demand.exchange(.none, ordering: .relaxed) == .some }
+
+    /// False where somebody asks just now; who asks later wakes the connection.
+    func rest() -> Bool {
+        demand.compareExchange(expected: .none, desired: .resting, ordering: .relaxed).exchanged
     }
 
     func notified(_ channel: String, _ payload: String) {

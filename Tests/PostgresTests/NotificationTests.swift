@@ -167,6 +167,36 @@ import Testing
         }
     }
 
+    @Test func aListenerThatNobodyAsksRestsAndIsAwakeAtOnce() async throws {
+        let shared = try await TestDatabase.make()
+        try await shared.withDatabase({
+            $0.restsAfter = .milliseconds(100)
+            $0.restingHeartbeat = .seconds(3600)
+        }) { _, database in
+            let heard = listen(database, "news")
+            for _ in 0..<3 {
+                let isAwake = try await eventually(database.loop) { database.isListening }
+                #expect(isAwake)
+                let rests = try await eventually(database.loop) {
+                    try await database.write(
+                        """
+                        SELECT count(*) FROM pg_stat_activity
+                        WHERE datname = current_database() AND query = 'SELECT pg_listening_channels()'
+                            AND clock_timestamp() - query_start > interval '1 second'
+                        """
+                    ).int(0, 0) == 1
+                }
+                #expect(rests)
+                // It hears all the same.
+                let count = heard.payloads.count
+                try await database.notify(channel: "news", payload: "\(count)")
+                let told = try await eventually(database.loop) { heard.payloads.count == count + 1 }
+                #expect(told)
+            }
+            #expect(heard.connected == 1)
+        }
+    }
+
     @Test func aStalledListenerIsNotReliedOn() async throws {
         let shared = try await TestDatabase.make()
         try await shared.withDatabase({ $0.silence = .milliseconds(150) }) { _, database in
