@@ -13,6 +13,9 @@ public final class MemoryBudget: Sendable {
 
     public init(limit: Int) { self.limit = limit }
 
+    /// Bytes that one may have at most.
+    public var share: Int { limit / 2 }
+
     /// Bytes that are held now. Over the limit where `add` found no room.
     public var held: Int { taken.load(ordering: .relaxed) }
 

@@ -56,7 +56,7 @@ struct IncomingResult {
         // There would be none either if it were alone.
         if 2 * budgeted + IncomingResult.piece > budget.limit {
             return PostgresError(
-                .resultTooLarge, "the rows of one read would take more than \(budget.limit >> 21) MB of memory")
+                .resultTooLarge, "the rows of one read would take more than \(budget.share >> 20) MB of memory")
         }
         return PostgresError(.noRoom, "the rows of all reads together take \(budget.limit >> 20) MB of memory")
     }

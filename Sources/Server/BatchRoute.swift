@@ -117,7 +117,7 @@ extension API {
     }
 
     /// Bytes that the answers of what only reads may have together: as many as one answer may.
-    private var room: Int { store.database.configuration.resultBudget.limit / 2 }
+    private var room: Int { store.database.configuration.resultBudget.share }
 
     private func take(_ count: Int, of room: inout Int) throws {
         guard count <= room else {

@@ -78,7 +78,7 @@ struct Inclusion {
                     set: objects, tree: tree.children[join.field] ?? IncludeTree(),
                     selection: selection.nested[join.field] ?? .everything))
         }
-        var size = AnswerSize(limit: operation.store.database.configuration.resultBudget.limit / 2)
+        var size = AnswerSize(limit: operation.store.database.configuration.resultBudget.share)
         while true {
             var steps: [Step] = []
             for branch in level where !branch.tree.isEmpty && branch.set.count > 0 { steps += try self.steps(branch) }

@@ -95,7 +95,7 @@ import Testing
         try await shared.execute("ALTER DATABASE \(shared.name) SET default_transaction_read_only = on")
         let folder = shared.cluster.socketFolder
         for (hosts, serves) in [(folder, true), ("\(folder),\(folder)", false)] {
-            var configuration = DatabaseConfiguration("host=\(hosts) user=postgres dbname=\(shared.name)")
+            let configuration = DatabaseConfiguration("host=\(hosts) user=postgres dbname=\(shared.name)")
             let settled = configuration
             let worker = Worker(name: "test")
             await worker.run { _, loop in

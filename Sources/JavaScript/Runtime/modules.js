@@ -248,7 +248,8 @@
       if (loading.parent || !mayWait) throw error;
       run = compile('async function');
     }
-    waited = run.call(undefined, around);
+    const ended = run.call(undefined, around);
+    if (!loading.parent) waited = ended;
   }
 
   // What a module asks for by its name.
