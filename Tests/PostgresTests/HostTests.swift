@@ -95,8 +95,7 @@ import Testing
         try await shared.execute("ALTER DATABASE \(shared.name) SET default_transaction_read_only = on")
         let folder = shared.cluster.socketFolder
         for (hosts, serves) in [(folder, true), ("\(folder),\(folder)", false)] {
-            let configuration = DatabaseConfiguration("host=\(hosts) user=postgres dbname=\(shared.name)")
-            let settled = configuration
+            let settled = DatabaseConfiguration("host=\(hosts) user=postgres dbname=\(shared.name)")
             let worker = Worker(name: "test")
             await worker.run { _, loop in
                 let database = Database(loop: loop, configuration: settled)
