@@ -94,7 +94,7 @@ struct PagesInChromiumTests {
                 reset + "&locale=es", as: "contrasena", ["type:nueva contraseña", "tab", "enter"])
             // The field has the focus from the start, and says what it is for.
             #expect(changed.first["focus"] == "Contraseña nueva")
-            #expect(changed.last["text"]?.string?.contains("Contraseña cambiada") == true)
+            #expect(changed.last["text"]?.string?.contains("Contraseña cambiada") == true, "\(changed.last)")
             let logIn = try await server.client.send(
                 "POST", "/login", ["username": "ana", "password": "nueva contraseña"])
             #expect(logIn.status == 200)
