@@ -1,5 +1,3 @@
-import Core
-import Foundation
 import TestSupport
 import Testing
 import Wire
@@ -8,30 +6,13 @@ import Wire
 
 /// Whom the links in an account's mails are for: who reads the address that it has now.
 @Suite struct MailedLinkTests {
-    private func withMail(_ body: @escaping @Sendable (TestServer, Postbox) async throws -> Void) async throws {
-        try await onWorker { loop in
-            let postbox = try await Postbox.open(loop)
-            let port = postbox.port
-            try await withServer { options in
-                options.email.smtp = "smtp://127.0.0.1:\(port)"
-                options.email.from = "foro@example.com"
+    private func withLinks(_ body: @escaping @Sendable (TestServer, Postbox) async throws -> Void) async throws {
+        try await withMails(
+            { options in
                 options.publicServerURL = "http://127.0.0.1/parse"
                 options.verifyUserEmails = true
                 options.sendUserEmailVerification = false
-            } _: { server in
-                try await body(server, postbox)
-            }
-            try await postbox.stop()
-            postbox.remove()
-        }
-    }
-
-    private func token(_ server: TestServer, _ postbox: Postbox, _ count: Int) async throws -> String {
-        let isThere = try await eventually(server.loop) { postbox.letters.count >= count }
-        #expect(isThere)
-        let text = postbox.letters.last?.text ?? ""
-        let start = text.range(of: "token=")
-        return String(text[(start?.upperBound ?? text.startIndex)...].prefix(40))
+            }, body)
     }
 
     private func setPassword(_ server: TestServer, by token: String) async throws {
@@ -45,33 +26,33 @@ import Wire
     }
 
     @Test func aLinkToAnOldAddressSetsNoPassword() async throws {
-        try await withMail { server, postbox in
+        try await withLinks { server, postbox in
             let ana = try await server.client.signUp("ana")
             func move(to address: JSON) async throws {
                 try await server.client.must("PUT", "/users/\(ana.id)", ["email": address], session: ana.token)
             }
             try await move(to: "vieja@example.com")
             try await server.client.must("POST", "/requestPasswordReset", ["email": "vieja@example.com"])
-            let old = try await token(server, postbox, 1)
+            let old = try await postbox.token(1, server)
             try await move(to: "nueva@example.com")
             try await setPassword(server, by: old)
             let isOld = try await isPassword(server, of: "ana")
             #expect(!isOld)
             try await server.client.must("POST", "/requestPasswordReset", ["email": "nueva@example.com"])
-            try await setPassword(server, by: try await token(server, postbox, 2))
+            try await setPassword(server, by: try await postbox.token(2, server))
             let isNew = try await isPassword(server, of: "ana")
             #expect(isNew)
         }
     }
 
     @Test func aLinkToAnOldAddressVerifiesNoOther() async throws {
-        try await withMail { server, postbox in
+        try await withLinks { server, postbox in
             let ana = try await server.client.signUp("ana")
             for (count, address) in ["vieja@example.com", "nueva@example.com"].enumerated() {
                 try await server.client.must(
                     "PUT", "/users/\(ana.id)", ["email": .string(address)], session: ana.token)
                 try await server.client.must("POST", "/verificationEmailRequest", ["email": .string(address)])
-                let link = try await token(server, postbox, count + 1)
+                let link = try await postbox.token(count + 1, server)
                 if count == 0 {
                     let other: JSON = ["email": "ajena@example.com"]
                     try await server.client.must("PUT", "/users/\(ana.id)", other, session: ana.token)
@@ -84,14 +65,14 @@ import Wire
     }
 
     @Test func whoTakesAnothersAddressForANameGetsNotHisLinks() async throws {
-        try await withMail { server, postbox in
+        try await withLinks { server, postbox in
             let ana = try await server.client.signUp("ana")
             _ = try await server.client.signUp("ana@example.com")
             // Written last, so that its row comes behind the other.
             try await server.client.must(
                 "PUT", "/users/\(ana.id)", ["email": "ana@example.com"], session: ana.token)
             try await server.client.must("POST", "/requestPasswordReset", ["email": "ana@example.com"])
-            try await setPassword(server, by: try await token(server, postbox, 1))
+            try await setPassword(server, by: try await postbox.token(1, server))
             let isSet = try await isPassword(server, of: "ana")
             #expect(isSet)
         }

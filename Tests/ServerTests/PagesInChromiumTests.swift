@@ -42,40 +42,28 @@ struct PagesInChromiumTests {
         return Seen(first: first, last: last)
     }
 
-    private func withMails(
+    private func withPages(
         _ configure: @escaping @Sendable (inout ServerOptions) -> Void = { _ in },
         _ body: @escaping @Sendable (TestServer, Postbox) async throws -> Void
     ) async throws {
-        try await onWorker { loop in
-            let postbox = try await Postbox.open(loop)
-            let url = postbox.url
-            try await withServer { options in
+        try await withMails(
+            { options in
                 options.appName = "Foro de viajes"
-                options.email.smtp = url
-                options.email.from = "foro@example.com"
                 options.email.language = "es"
                 options.pages.localizationFallbackLocale = "es"
                 options.verifyUserEmails = true
                 configure(&options)
-            } _: { server in
-                try await body(server, postbox)
-            }
-            try await postbox.stop()
-            postbox.remove()
-        }
+            }, body)
     }
 
     /// The link of the last of so many mails.
     private func link(_ server: TestServer, _ postbox: Postbox, _ count: Int) async throws -> String {
-        let isThere = try await eventually(server.loop) { postbox.letters.count >= count }
-        #expect(isThere)
-        let text = postbox.letters.last?.text ?? ""
-        let words = text.split(whereSeparator: \.isWhitespace)
+        let words = try await postbox.text(count, server).split(whereSeparator: \.isWhitespace)
         return String(words.first { $0.hasPrefix("http://") } ?? "")
     }
 
     @Test func anAddressIsVerifiedAndAPasswordSetByKeyboardWithoutScripts() async throws {
-        try await withMails { server, postbox in
+        try await withPages { server, postbox in
             try await server.client.must(
                 "POST", "/users", ["username": "ana", "password": "vieja", "email": "ana@example.com"])
             let verify = try await link(server, postbox, 1)
@@ -104,7 +92,7 @@ struct PagesInChromiumTests {
     }
 
     @Test func aRefusedPasswordIsExplainedAndTheFormComesAgain() async throws {
-        try await withMails { options in
+        try await withPages { options in
             options.passwordPolicy.validatorPattern = try? Pattern("^.{10,}$")
             options.passwordPolicy.validationError = "La contraseña necesita 10 letras."
         } _: { server, postbox in

@@ -150,27 +150,16 @@ import Wire
     // MARK: links by mail
 
     private func withLinks(_ body: @escaping @Sendable (TestServer, Postbox) async throws -> Void) async throws {
-        try await onWorker { loop in
-            let postbox = try await Postbox.open(loop)
-            let port = postbox.port
-            try await withServer { options in
-                options.email.smtp = "smtp://127.0.0.1:\(port)"
-                options.email.from = "foro@example.com"
+        try await withMails(
+            { options in
                 options.auth = ["link": ["url": "https://foro.example.com/entrar?de=correo"], "mfa": [:]]
-            } _: { server in
-                try await body(server, postbox)
-            }
-            try await postbox.stop()
-            postbox.remove()
-        }
+            }, body)
     }
 
     private func link(_ server: TestServer, _ postbox: Postbox, _ count: Int) async throws -> JSON {
-        let isThere = try await eventually(server.loop) { postbox.letters.count >= count }
-        #expect(isThere)
-        let text = postbox.letters.last?.text ?? ""
-        let start = text.range(of: "https://foro.example.com/entrar?de=correo&token=")
-        return .string(String(text[(start?.upperBound ?? text.startIndex)...].prefix(40)))
+        let text = try await postbox.text(count, server)
+        #expect(text.contains("https://foro.example.com/entrar?de=correo&token="))
+        return .string(try await postbox.token(count, server))
     }
 
     @Test func aLinkByMailLogsInOnce() async throws {

@@ -179,7 +179,7 @@ def s12(world):
     check(len(world.proxy.requests) == before, "something was sent")
 
 
-def edit(world, text):
+def begin_edit(world):
     terminal = open_topic(world)
     write(terminal)
     to_field(terminal, "Tema")
@@ -187,6 +187,11 @@ def edit(world, text):
     terminal.wait("e done")
     terminal.type("Enter")
     terminal.wait("Tema (String):")
+    return terminal
+
+
+def edit(world, text):
+    terminal = begin_edit(world)
     terminal.type(text, "Enter")
     terminal.wait("changed")
     return terminal
@@ -369,13 +374,7 @@ def s23(world):
 
 def s24(world):
     "resize 40x10 in an edit, back: text kept"
-    terminal = open_topic(world)
-    write(terminal)
-    to_field(terminal, "Tema")
-    terminal.type("e")
-    terminal.wait("e done")
-    terminal.type("Enter")
-    terminal.wait("Tema (String):")
+    terminal = begin_edit(world)
     terminal.type(" y vuelta")
     terminal.resize(40, 10)
     terminal.wait("too small")
