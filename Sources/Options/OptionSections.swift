@@ -51,6 +51,8 @@ extension ServerOptions {
         public var includeCount = Ceiling(100)
         public var subqueryDepth = Ceiling(10)
         public var subqueryLimit = Ceiling.none
+        public var conditionCount = Ceiling(1000)
+        public var subqueryCount = Ceiling(50)
         public var batchRequestLimit = Ceiling(100)
         public var graphQLDepth = Ceiling(20)
         public var graphQLFields = Ceiling(200)

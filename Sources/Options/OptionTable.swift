@@ -236,6 +236,12 @@ public enum OptionTable {
             "requestComplexity.subqueryLimit", \.requestComplexity.subqueryLimit, "How many results of a subquery count"
         ),
         Option(
+            "requestComplexity.conditionCount", \.requestComplexity.conditionCount,
+            "How many conditions a `where` may hold, those of its subqueries too; a list counts as one"),
+        Option(
+            "requestComplexity.subqueryCount", \.requestComplexity.subqueryCount,
+            "How many subqueries a `where` may hold"),
+        Option(
             "requestComplexity.batchRequestLimit", \.requestComplexity.batchRequestLimit,
             "How many requests a batch may hold"),
         Option(

@@ -89,6 +89,12 @@ struct QueryLimits {
         guard limits.subqueryDepth.allows(query.complexity.subqueryDepth) else {
             throw ParseError(102, "Subquery nesting depth exceeds maximum allowed depth.")
         }
+        guard limits.conditionCount.allows(query.complexity.conditionCount) else {
+            throw ParseError(102, "Number of query conditions exceeds maximum allowed.")
+        }
+        guard limits.subqueryCount.allows(query.complexity.subqueryCount) else {
+            throw ParseError(102, "Number of subqueries exceeds maximum allowed.")
+        }
         guard limits.allowRegex || !query.complexity.usesRegex else {
             throw ParseError(102, "$regex operator is not allowed.")
         }

@@ -1,11 +1,14 @@
-/// How much a `where` asks for, so that `requestComplexity` can bound it. Taken from the JSON, since breadth is free
-/// there: `{"a": 1, "b": 2}` nests nothing.
+/// How much a `where` asks for, so that `requestComplexity` can bound it. Depths are taken from the JSON, since breadth
+/// is free there: `{"a": 1, "b": 2}` nests nothing. Counts are of what it was read as.
 public struct Complexity: Sendable, Equatable {
     /// Levels of `$or`, `$and`, `$nor`; each subquery counts for itself.
     public var queryDepth = 0
     /// Levels of `$inQuery`, `$notInQuery`, `$select`, `$dontSelect`.
     public var subqueryDepth = 0
     public var usesRegex = false
+    /// Constraints, those within subqueries too: a list of `$in` is one, each prefix of `$all` one.
+    public private(set) var conditionCount = 0
+    public private(set) var subqueryCount = 0
 
     public init() {}
 
@@ -37,6 +40,24 @@ public struct Complexity: Sendable, Equatable {
         case .array(let elements):
             for element in elements { measure(element, queryDepth: queryDepth, subqueryDepth: subqueryDepth) }
         default: break
+        }
+    }
+
+    /// Adds what is in `predicate` to the counts.
+    mutating func count(_ predicate: Predicate) {
+        switch predicate {
+        case .and(let parts), .or(let parts), .nor(let parts):
+            for part in parts { count(part) }
+        case .relatedTo: conditionCount += 1
+        case .field(_, let constraint):
+            switch constraint {
+            case .allPrefixes(let prefixes): conditionCount += prefixes.count
+            case .inQuery(let query), .notInQuery(let query), .select(let query, _), .notSelect(let query, _):
+                conditionCount += 1
+                subqueryCount += 1
+                count(query.predicate)
+            default: conditionCount += 1
+            }
         }
     }
 }

@@ -20,6 +20,7 @@ extension Query {
                 var parser = PredicateParser(now: now, internalKeys: internalKeys)
                 query.predicate = try parser.predicate(condition)
                 query.relativeTimeFields = parser.relativeTimeFields
+                query.complexity.count(query.predicate)
             case "order": if value.isTruthy { query.order = try QueryParser.order(value) }
             case "limit": query.limit = try QueryParser.count(value, key)
             case "skip": query.skip = try QueryParser.count(value, key) ?? 0

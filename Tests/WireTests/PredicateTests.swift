@@ -209,4 +209,21 @@ import Testing
         #expect(complexity.subqueryDepth == subqueryDepth)
         #expect(complexity.usesRegex == usesRegex)
     }
+
+    @Test(arguments: [
+        ("{}", 0, 0), (#"{"a":1,"b":{"$gt":1,"$lt":3}}"#, 3, 0),
+        (#"{"$or":[{"a":1},{"$nor":[{"b":1},{"c":1}]}]}"#, 3, 0),
+        (#"{"a":{"$in":[1,2,3]}}"#, 1, 0), (#"{"a":{"$all":[{"$regex":"^\\Qx\\E"},{"$regex":"^\\Qy\\E"}]}}"#, 2, 0),
+        (
+            #"{"a":{"$inQuery":{"className":"P","where":{"b":1,"c":{"$notInQuery":{"className":"Q","where":{}}}}}}}"#,
+            3, 2
+        ),
+        (#"{"a":{"$select":{"query":{"className":"P","where":{"b":1}},"key":"k"}}}"#, 2, 1),
+        (#"{"$relatedTo":{"object":{"__type":"Pointer","className":"P","objectId":"x"},"key":"k"}}"#, 1, 0),
+    ])
+    func partsAreCounted(text: String, conditions: Int, subqueries: Int) throws {
+        let query = try Query.parse(className: "C", parameters: [("where", .string(text))])
+        #expect(query.complexity.conditionCount == conditions)
+        #expect(query.complexity.subqueryCount == subqueries)
+    }
 }
