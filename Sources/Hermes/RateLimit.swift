@@ -2,7 +2,8 @@ internal import Options
 internal import Wire
 
 /// How often something may be called: so many times in each window of time, by one user or, without a session, from one
-/// address. It is counted in the database, for all nodes together; calls of cloud code's own do not count.
+/// address. It is counted in the database, for all nodes together; calls of cloud code's own do not count, those of a page for its
+/// visitor do.
 public struct RateLimit: Sendable {
     let count: Int
     let window: Duration

@@ -96,8 +96,14 @@ extension Array: OptionValue where Element: OptionValue {
         default: throw Self.mismatch(json)
         }
     }
-    /// Separated by commas.
+    /// Separated by commas, or as JSON: objects have commas of their own.
     public init(flag text: String) throws(OptionFault) {
+        if let start = text.first(where: { !$0.isWhitespace }), "[{".contains(start),
+            let json = try? OptionText.json(text)
+        {
+            try self.init(option: start == "[" ? json : .array([json]))
+            return
+        }
         self = []
         for element in text.split(separator: ",") { append(try Element(flag: String(element))) }
     }

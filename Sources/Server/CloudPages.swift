@@ -36,6 +36,7 @@ extension API {
             info.address = client
             info.language = http.header("Accept-Language")
             info.headers = CloudDispatch.headers(http)
+            info.isForPage = true
             let cookies = cookies(http)
             let operation = store.operation(as: try await viewer(cookies), request: info)
             var payload = try await cloud.payload(page.handler, operation)

@@ -89,6 +89,7 @@ final class OperationCaller: CloudCaller, @unchecked Sendable {
         info.address = outer.request.address
         info.language = outer.request.language
         let viewer = try await viewer(request)
+        if outer.request.isForPage { try await api.count(request, of: viewer, from: outer.request.address ?? "") }
         let operation = try outer.nested(
             as: viewer, context: request.context, request: info, asksCloudCode: request.asksHooks)
         guard operation.isInTransaction else { return try await api.serve(request, in: operation) }
@@ -124,6 +125,18 @@ final class OperationCaller: CloudCaller, @unchecked Sendable {
 }
 
 extension API {
+    /// Counts for `rateLimit` what a page sends, but for what it only reads: of that it asks as much as it has to show.
+    fileprivate func count(_ request: CloudRequest, of viewer: Viewer, from client: String) async throws {
+        let method = request.method.uppercased()
+        guard method != "GET", let path = MountPath("").split(request.path) else { return }
+        var caller = Caller()
+        caller.key = viewer.key
+        caller.client = client
+        let ignoresSession = routes.match(method, path)?.route.ignoresSession == true
+        let counted = RateLimits.Counted(method: method, path: path, ignoresSession: ignoresSession)
+        try await cloud.rateLimits.check([counted], caller, viewer, store)
+    }
+
     /// Serves a request of cloud code, past all that is about connections.
     func serve(_ request: CloudRequest, in operation: Operation) async throws -> CloudResponse {
         let method = request.method.uppercased()

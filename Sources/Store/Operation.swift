@@ -13,6 +13,8 @@ public struct RequestInfo: Sendable {
     public var headers: HeaderText?
     /// The languages that the client asks for (`Accept-Language`), as sent.
     public var language: String?
+    /// Whether a browser asked for a page: what its code sends in the visitor's name is as if the visitor had sent it.
+    public var isForPage = false
 
     public init() {}
 }

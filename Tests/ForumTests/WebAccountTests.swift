@@ -57,6 +57,25 @@ import Testing
         }
     }
 
+    @Test func whatABrowserSendsCountsForTheLimitsOfTheAPI() async throws {
+        let limit: Value = [
+            [
+                "requestPath": "/login", "requestTimeWindow": 600_000, "requestCount": 3,
+                "includeInternalRequests": true,
+            ]
+        ]
+        try await withSite(["rateLimit": limit]) { site in
+            _ = try await site.member("ana")
+            let visitor = site.visitor("es")
+            for _ in 1...3 { try await visitor.send(["usuario": "ana", "clave": "mala"], to: "/entrar", 400) }
+            let late = try await visitor.send(["usuario": "ana", "clave": "Clave-7"], to: "/entrar", 429)
+            #expect(late.text.contains("Demasiadas peticiones"), "\(late.text)")
+            #expect(visitor.browser.cookies["sesion"] == nil)
+            let answer = try await site.client.post("login", ["username": "ana", "password": "Clave-7"])
+            #expect(answer.status == 429, "the same count: \(answer.body)")
+        }
+    }
+
     @Test func theServersRefusalsAreSaidInTheReadersLanguage() async throws {
         let options: [String: Value] = [
             "accountLockout": ["threshold": 2, "duration": 7],

@@ -174,6 +174,18 @@ import Wire
         #expect(try ServerOptions(flags: [("database-url", "dbname=x"), ("data", "y")]).databaseURI == "dbname=x")
     }
 
+    @Test func aListOfObjectsIsTakenFromAFlagAsJSON() throws {
+        let limit = #"{"requestPath": "/login", "requestTimeWindow": 1000, "requestCount": 3}"#
+        for (text, count) in [(limit, 1), ("[\(limit)]", 1), (" [\(limit), \(limit)]", 2), ("", 0)] {
+            let options = try ServerOptions(flags: [("rate-limit", text)])
+            #expect(options.rateLimit.map(\.requestPath) == Array(repeating: "/login", count: count))
+        }
+        #expect(throws: OptionFault.self) { try ServerOptions(flags: [("rate-limit", "[\(limit)")]) }
+        let origins = try ServerOptions(flags: [("allow-origin", #"["https://a.example"]"#)]).allowOrigin
+        #expect(origins == ["https://a.example"])
+        #expect(try ServerOptions(flags: [("route-allow-list", "[a-z]+,classes")]).routeAllowList?.count == 2)
+    }
+
     /// libpq would take each of them for a database's name.
     @Test(arguments: ["x", "mysql://a:SECRET@db/x", "mongodb://a:SECRET@db/x?retryWrites=true"])
     func whatIsNoAddressOfPostgreSQLIsRefusedUnquoted(uri: String) {

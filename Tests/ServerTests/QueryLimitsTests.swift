@@ -40,7 +40,9 @@ import Wire
         try await withServer { _ in
         } _: { server in
             let id = try await server.client.create("Note", ["n": 2])
-            let body: JSON = ["_method": "GET", "where": ["n": ["$in": .array((0..<5000).map { .number(Double($0)) })]]]
+            let body: JSON = [
+                "_method": "GET", "where": ["n": ["$in": .array((0..<5000).map { .number(Double($0)) })]],
+            ]
             let found = try await server.client.send("POST", "/classes/Note", body)
             #expect(found.json["results"]?.array?.first?.object?["objectId"]?.string == id)
         }

@@ -67,7 +67,8 @@ extension Visit {
                 if error.code == -1 { asksForCode = true }
                 let fault = Fault(error, self)
                 // There is such a page, and who is not let in has made a mistake.
-                throw Fault([-1, 205].contains(error.code) ? 403 : 400, fault.message)
+                throw Fault(
+                    [-1, 205].contains(error.code) ? 403 : error.code == 101 ? 400 : fault.status, fault.message)
             }
         } otherwise: { fault in
             logInForm(fault, asksForCode: asksForCode)

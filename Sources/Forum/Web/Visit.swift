@@ -147,6 +147,7 @@ struct Fault: Error {
     init(_ error: ParseError, _ visit: Visit) {
         let said = ServerWords.of(error, in: visit.language) ?? error.message
         switch error.code {
+        case 100: (status, message) = (429, said)
         case 101: (status, message) = (404, said)
         // Nothing but cursors is asked wrong by a page.
         case 102:
