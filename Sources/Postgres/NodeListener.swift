@@ -66,7 +66,8 @@ public final class NodeListener: Sendable {
 
     // MARK: for the members
 
-    /// The monotonic time in nanoseconds up to which nothing was missed; 0 while that can't be said.
+    /// The monotonic time in nanoseconds up to which nothing was missed; 0 while that can't be said. Who asks relies on
+    /// it: signs of life come quickly for a while.
     var lastHeard: UInt64 {
         // Written once a heartbeat, not by each request: the workers share it.
         if demand.load(ordering: .relaxed) != .some, demand.exchange(.some, ordering: .relaxed) == .resting {

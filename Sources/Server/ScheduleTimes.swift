@@ -66,12 +66,11 @@ struct ScheduleTimes {
             // An interval without a time of day goes through the whole of it.
             timeOfDay = (1..<1440).contains(interval) ? minutes % interval : minutes
         }
-        let flags = (schedule["daysOfWeek"]?.array ?? []).map { flag in
-            switch flag {
-            case .string(let text): text == "1" || text == "true"
-            default: flag.isTruthy
-            }
-        }
+        let days = schedule["daysOfWeek"]?.array ?? []
+        let flags = days.map { [1, "1", true, "true"].contains($0) }
+        // Who writes numbers of days is told.
+        guard days.count <= 7, zip(days, flags).allSatisfy({ $1 || [0, "0", false, "false", .null].contains($0) })
+        else { throw ParseError(142, "daysOfWeek is seven flags from Monday on, such as [1, 1, 1, 1, 1, 0, 0].") }
         weekdays = flags.contains(true) ? flags : Array(repeating: true, count: 7)
     }
 

@@ -400,6 +400,15 @@ import Wire
         #expect(description.missing.first?.place.hasSuffix("main.js:5") == true)
     }
 
+    @Test(arguments: ["Temas ", "1Temas", "Mis temas", ""])
+    func aRuleForAClassThatCannotBeIsToldOf(name: String) async throws {
+        let script = try Script(
+            "Parse.Cloud.beforeSave('\(name)', () => {});\nParse.Cloud.beforeSave('Temas_2', () => {});")
+        let told = try await script.load().description.missing
+        #expect(told.map(\.name) == ["class \"\(name)\" of beforeSave: there can be none of that name"])
+        #expect(told.first?.place.hasSuffix("main.js:1") == true)
+    }
+
     @Test func theServersOwnClassesAreExtendedLikeAnyOther() async throws {
         let script = try Script(
             """

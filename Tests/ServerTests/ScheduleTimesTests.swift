@@ -58,6 +58,11 @@ import Wire
         let tuesdays = try times(
             ["timeOfDay": "09:00", "repeatMinutes": 1440, "daysOfWeek": ["0", "1"]], after: "2026-03-01T00:00", 2)
         #expect(tuesdays == ["2026-03-03T09:00", "2026-03-10T09:00"])
+        for wrong: JSON in [[1, 5], ["mon"], [1, 1, 1, 1, 1, 0, 0, 0]] {
+            #expect(throws: ParseError.self) {
+                try times(["repeatMinutes": 1440, "daysOfWeek": wrong], after: "2026-03-01T00:00")
+            }
+        }
     }
 
     @Test func byTheClocksOfAZone() throws {

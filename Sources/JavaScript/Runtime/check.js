@@ -70,12 +70,20 @@
     return member in value && full !== 'Parse.Cloud.useMasterKey' ? undefined : full;
   }
 
-  // What a handler expects of its caller and does not get.
-  function checkHandler(sort, name, className, handler) {
-    if (!isOn || sort === 'function' || handler.length < 2) return;
+  // Where the application's own code stands now.
+  function ownPlace() {
     const line = String(new Error().stack).split('\n').find(one => /@\//.test(one)) || '';
     const [, place = ''] = /@(\/.*:\d+):\d+$/.exec(line) || [];
-    host.missing(`second parameter of ${`${name} ${className}`.trim()}: throw to refuse, return to go on`, place);
+    return place;
+  }
+
+  // What a handler expects of its caller and does not get. A rule for a class that can't be would protect nothing.
+  function checkHandler(sort, name, className, handler) {
+    if (sort === 'trigger' && !/^[@_]?[A-Za-z][\w:]*$/.test(className)) {
+      host.missing(`class "${className}" of ${name}: there can be none of that name`, ownPlace());
+    }
+    if (!isOn || sort === 'function' || handler.length < 2) return;
+    host.missing(`second parameter of ${`${name} ${className}`.trim()}: throw to refuse, return to go on`, ownPlace());
   }
 
   // A file threw while it was loaded.
