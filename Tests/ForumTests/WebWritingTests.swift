@@ -94,8 +94,12 @@ import Testing
             #expect(try await visitor.browser.post("/entrar", ["usuario": "ana", "clave": "Clave-7"]).status == 403)
             #expect(visitor.browser.cookies["sesion"] == nil)
             // Without a session nothing is written.
-            #expect(try await visitor.browser.post(path, ["comentario": "x"]).status == 303)
-            #expect(try await visitor.browser.post("/nuevo", ["tema": "Otro tema", "comentario": "x"]).status == 303)
+            #expect(try await visitor.browser.post(path, ["comentario": "x"]).status == 403)
+            #expect(try await visitor.browser.post("/nuevo", ["tema": "Otro tema", "comentario": "x"]).status == 403)
+            // Nor is somebody led on to what another site has written.
+            let sent = try await visitor.browser.post(
+                path, ["comentario": "ajeno"], headers: [("Sec-Fetch-Site", "cross-site")])
+            #expect(sent.status == 303 && !sent.text.contains("ajeno"))
             let topics = try await site.client.get("classes/Temas")
             #expect(topics["results"]?.array?.count == 1)
         }
@@ -118,8 +122,42 @@ import Testing
             let token = ana.browser.cookies["sesion"] ?? ""
             let out = try await site.client.asSession(token).post("logout")
             #expect(out.status == 200)
-            #expect(try await ana.get("/").text.contains("/entrar"))
+            #expect(try await ana.get("/entrar?a=%2Famigos").text.contains("Tu sesión ha terminado"))
             #expect(ana.browser.cookies["sesion"] == nil)
+            #expect(try await ana.get("/").text.contains("/entrar"))
+            #expect(!(try await ana.get("/entrar").text.contains("Tu sesión ha terminado")))
+        }
+    }
+
+    @Test func whatIsSentAfterTheSessionsEndIsNotLost() async throws {
+        try await withSite { site in
+            let ana = try await site.member("ana")
+            let path = try await ana.open("Auroras en marzo")
+            let proof = try #require(try await ana.get(path).formToken)
+            _ = try await site.client.asSession(ana.browser.cookies["sesion"] ?? "").post("logout")
+            let words = "Largo y \"tendido\""
+            var page = try await ana.browser.post(path, ["comentario": words, "prueba": proof])
+            #expect(page.status == 403 && page.text.contains("Tu sesión ha terminado"))
+            // A wrong password loses it no more than the right one.
+            for (password, status) in [("otra", 400), ("Clave-7", 307)] {
+                let kept = "name=\"comentario\" value=\"Largo y &quot;tendido&quot;\""
+                #expect(page.text.contains(kept) && page.text.contains("name=\"a\" value=\"\(path)\""))
+                #expect(!page.text.contains("data-log-in"), "a script would follow without the form")
+                let form = [
+                    "usuario": "ana", "clave": password, "a": path, "lleva": "1", "comentario": words,
+                    "prueba": page.formToken ?? "",
+                ]
+                page = try await ana.browser.post("/entrar", form)
+                #expect(page.status == status, "\(page.text)")
+                guard status == 307 else { continue }
+                #expect(page.header("Location") == path)
+                // A browser sends the same form there: it is shown, and counts once it is sent from there.
+                let shown = try await ana.browser.post(path, form)
+                #expect(shown.status == 403 && shown.text.contains("Largo y &quot;tendido&quot;</textarea>"))
+                #expect(!shown.text.contains("Clave-7"))
+            }
+            try await ana.send(["comentario": words], to: path)
+            #expect(try await ana.get(path).text.contains("Largo y &quot;tendido&quot;</div>"))
         }
     }
 

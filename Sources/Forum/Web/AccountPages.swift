@@ -16,12 +16,25 @@ extension Visit {
     /// Where it goes on after the form.
     private var goesOn: String { Visit.local(request.form["a"] ?? request.query["a"]) }
 
-    private var goesOnField: HTML { "<input type=\"hidden\" name=\"a\" value=\"\(goesOn)\">" }
+    private var goesOnField: HTML { hidden("a", goesOn) }
+
+    private func hidden(_ name: String, _ value: String) -> HTML {
+        "<input type=\"hidden\" name=\"\(name)\" value=\"\(value)\">"
+    }
 
     // MARK: log in
 
-    /// - Parameter asksForCode: the account has a second factor.
-    fileprivate func logInForm(_ fault: Fault? = nil, asksForCode: Bool = false) -> Page {
+    /// The form's own fields.
+    private static let logInFields: Set = ["usuario", "clave", "codigo", "prueba", "a", carries]
+    /// Says that the form takes another one along, which the session's end has stopped.
+    private static let carries = "lleva"
+
+    /// - Parameters:
+    ///   - asksForCode: the account has a second factor.
+    ///   - other: the form that was sent to this page's path, and that the browser sends there again afterwards.
+    func logInForm(
+        _ fault: Fault? = nil, asksForCode: Bool = false, goingOnWith other: [String: String]? = nil
+    ) -> Page {
         if member != nil, fault == nil { return .redirect(to: goesOn) }
         var leaf = Leaf(say("Entrar", "Log in"), isPrivate: true)
         leaf.place = "/entrar"
@@ -43,8 +56,23 @@ extension Visit {
                     "The six digits of your app, or a recovery code."),
                 more: " autocomplete=\"one-time-code\" autocapitalize=\"none\" spellcheck=\"false\" required")
         }
-        leaf.body = """
-            <form class="card" method="post" action="/entrar" data-log-in>\(formToken)\(goesOnField)\(name)\(password)\(code)\
+        if fault == nil, request.user == nil, request.cookies[Visit.sessionCookie] != nil {
+            let words = say("Tu sesión ha terminado: entra otra vez.", "Your session has ended: log in again.")
+            leaf.body += "<p class=\"invite\" role=\"status\">\(words)</p>"
+        }
+        // Only the browser itself can send it again: the script stays away.
+        var form: HTML = " data-log-in"
+        var carried = goesOnField
+        if let other {
+            form = ""
+            carried = hidden("a", request.form[Visit.carries] == nil ? request.path : goesOn)
+            carried += hidden(Visit.carries, "1")
+            for (name, value) in other.sorted(by: { $0.key < $1.key }) where !Visit.logInFields.contains(name) {
+                carried += hidden(name, value)
+            }
+        }
+        leaf.body += """
+            <form class="card" method="post" action="/entrar"\(form)>\(formToken)\(carried)\(name)\(password)\(code)\
             <button>\(say("Entrar", "Log in"))</button></form>\
             <p><a href="/recuperar">\(say("He olvidado la contraseña", "I forgot my password"))</a> · \
             <a href="/registro?a=\(goesOn.inURL)">\(say("Registrarse", "Sign up"))</a></p>
@@ -55,6 +83,7 @@ extension Visit {
     fileprivate func logIn() async throws -> Page {
         // Once it was asked for it stays, whatever else is wrong.
         var asksForCode = request.form["codigo"] != nil
+        let other = request.form[Visit.carries] == nil ? nil : request.form
         return try await attempt {
             do {
                 let code = field("codigo").filter { !$0.isWhitespace }
@@ -62,7 +91,10 @@ extension Visit {
                     username: field("usuario").trimmed, password: field("clave"),
                     authData: code.isEmpty ? [:] : ["mfa": ["token": .string(code)]], as: Usuario.self)
                 guard let token = logged.sessionToken else { throw ParseError(101, "Invalid username/password.") }
-                return marked(.redirect(to: goesOn), session: token)
+                var way = Page.redirect(to: goesOn)
+                // With the same form. Its proof is of no session, so that it is shown before it counts.
+                if other != nil { way.status = 307 }
+                return marked(way, session: token)
             } catch let error as ParseError {
                 if error.code == -1 { asksForCode = true }
                 let fault = Fault(error, self)
@@ -71,7 +103,7 @@ extension Visit {
                     [-1, 205].contains(error.code) ? 403 : error.code == 101 ? 400 : fault.status, fault.message)
             }
         } otherwise: { fault in
-            logInForm(fault, asksForCode: asksForCode)
+            logInForm(fault, asksForCode: asksForCode, goingOnWith: other)
         }
     }
 

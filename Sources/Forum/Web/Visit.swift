@@ -57,10 +57,14 @@ struct Visit: Sendable {
         String(Secrets.digest("formulario \(salt) \(key)").prefix(40))
     }
 
+    /// The browser says that another site has sent it here.
+    private var isForeign: Bool {
+        request.headers["sec-fetch-site"].map { !["same-origin", "none"].contains($0) } ?? false
+    }
+
     /// - Throws: a ``Fault`` (403) for a form that this browser was not given.
     func checkForm() throws {
         let proof = field("prueba")
-        let isForeign = request.headers["sec-fetch-site"].map { !["same-origin", "none"].contains($0) } ?? false
         guard !isNewKey, !isForeign, proof.count == 56,
             Visit.seal(String(proof.prefix(16)), key) == proof.suffix(40)
         else {
@@ -114,8 +118,17 @@ struct Visit: Sendable {
 
     // MARK: ways
 
-    /// Where somebody goes who has to log in first, and what brings him back.
-    var loginPath: String { "/entrar?a=\(request.path.inURL)" }
+    /// Leads who has to log in first there, and back afterwards, with what he had written.
+    fileprivate func logInFirst() -> Page {
+        guard request.method == "POST", !isForeign else { return .redirect(to: "/entrar?a=\(request.path.inURL)") }
+        return logInForm(
+            Fault(
+                403,
+                say(
+                    "Tu sesión ha terminado. Entra otra vez: lo que has escrito te espera.",
+                    "Your session has ended. Log in again: what you have written waits for you.")),
+            goingOnWith: request.form)
+    }
 
     /// A path of this site that a link or a form names; `/` for any other text.
     static func local(_ path: String?) -> String {
@@ -171,7 +184,7 @@ extension Hermes {
         page(method, path) { request in
             let visit = try await Visit(request)
             do { return try await body(visit) } catch is LogInFirst {
-                return .redirect(to: visit.loginPath)
+                return visit.logInFirst()
             } catch let fault as Fault {
                 return visit.fault(fault)
             } catch let refusal as Refusal {
