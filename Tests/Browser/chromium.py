@@ -154,6 +154,10 @@ class Chromium:
     def scripts(self, are_on):
         self.call("Emulation.setScriptExecutionDisabled", value=not are_on)
 
+    def connection(self, is_on):
+        self.call("Network.emulateNetworkConditions", offline=not is_on, latency=0, downloadThroughput=-1,
+                  uploadThroughput=-1)
+
     def shoot(self, file, tallest=2000):
         """The whole page, down to so many pixels."""
         width, height = self.run("[document.documentElement.clientWidth, document.documentElement.scrollHeight]")

@@ -326,6 +326,14 @@ def as_newcomer(walk, topic):
     b.type("A medias")
     walk.open(f"/tema/{topic}")
     assert b.run("document.querySelector('[name=comentario]').value") == "A medias"
+    # So is what was sent into a connection that had gone.
+    b.tab_to("[name=comentario]")
+    b.connection(False)
+    b.leave(lambda: b.press("Enter", modifiers=2))
+    assert b.run("location.protocol") == "chrome-error:", "the browser reaches nobody"
+    b.connection(True)
+    walk.open(f"/tema/{topic}")
+    assert b.run("document.querySelector('[name=comentario]').value") == "A medias"
     walk.follow("header .me button")
     walk.open("/entrar")
     walk.look("log-in")

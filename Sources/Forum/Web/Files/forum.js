@@ -33,22 +33,27 @@
     if (form.getAttribute("action") === "/salir") localStorage.clear();
     form.dataset.sent = "yes";
     for (const button of all("button", form)) button.setAttribute("aria-disabled", "true");
+    // Whoever has stopped a connection that hung tries again.
+    setTimeout(release, 15000);
   });
   document.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) event.target.form?.requestSubmit();
   });
-  addEventListener("pageshow", () => {
+  const release = () => {
     for (const form of all("form[data-sent]")) {
       delete form.dataset.sent;
       for (const button of all("button", form)) button.removeAttribute("aria-disabled");
     }
-  });
+  };
+  addEventListener("pageshow", release);
 
   // What was written is kept until it has been sent: connections fail.
   try {
-    // The page behind a form that was taken is another one, without its complaint.
+    // A form that was taken has led to this page, which has no complaint. Whoever has come by himself, after a page
+    // that never arrived, does not know whether it was.
     const sent = sessionStorage.getItem("sent");
-    if (sent && !document.querySelector(".error")) localStorage.removeItem(sent);
+    const isLed = performance.getEntriesByType("navigation")[0]?.redirectCount !== 0;
+    if (sent && isLed && !document.querySelector(".error")) localStorage.removeItem(sent);
     sessionStorage.removeItem("sent");
   } catch {}
   for (const form of all("form[data-draft]")) {
