@@ -82,7 +82,7 @@ extension SaveRequest<Comentario> {
                 .select(\.comentario).limit(1000))
         let said = words.trimmed
         guard !lately.contains(where: { $0.comentario?.trimmed == said }) else {
-            throw Refusal(137, "Acabas de escribir lo mismo.", "You have just written the same.")
+            throw Refusal.repeated
         }
     }
 }

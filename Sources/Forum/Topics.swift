@@ -104,6 +104,12 @@ extension Tema {
     static func taken(_ id: String) -> Refusal {
         Refusal(137, "Ya hay un tema con ese nombre: \(id)", "There is a topic with that name: \(id)")
     }
+
+    /// Whether a message is the one of ``taken(_:)``.
+    static func isTaken(_ message: String) -> Bool {
+        let refusal = taken("")
+        return message.hasPrefix(refusal.spanish) || message.hasPrefix(refusal.english)
+    }
 }
 
 extension Record {

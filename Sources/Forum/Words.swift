@@ -30,6 +30,7 @@ struct Refusal: Error {
     static func unknownMember(_ name: String) -> Refusal {
         Refusal(101, "No hay ningún miembro \(name).", "There is no member \(name).")
     }
+    static let repeated = Refusal(137, "Acabas de escribir lo mismo.", "You have just written the same.")
     static let noLongerFriends = Refusal(119, "Ya no sois amigos.", "You are no longer friends.")
     static func noFriend(_ name: String) -> Refusal {
         Refusal(119, "\(name) no está entre tus amigos.", "\(name) is not one of your friends.")

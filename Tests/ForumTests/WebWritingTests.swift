@@ -20,7 +20,8 @@ import Testing
             #expect(comment.header("Location")?.hasPrefix("\(path)#c") == true)
             #expect(try await ana.get(path).text.contains(">Uno\nDos<"))
             // The rules are the API's.
-            let again = try await ana.send(["comentario": "Uno\nDos"], to: path, 400)
+            let other = try await ana.open("Auroras en abril")
+            let again = try await ana.send(["comentario": "Uno\nDos"], to: other, 400)
             #expect(again.text.contains("Acabas de escribir lo mismo") && again.text.contains("Uno\nDos</textarea>"))
             let token = ana.browser.cookies["sesion"] ?? ""
             try await ana.send([:], to: "/salir", from: "/")
@@ -33,6 +34,33 @@ import Testing
                 ["usuario": "ANA@example.com", "clave": "Clave-7", "a": "/nuevo"], to: "/entrar")
             #expect(back.header("Location") == "/nuevo")
             #expect(try await ana.get("/nuevo").text.contains("Abrir un tema"))
+        }
+    }
+
+    /// Who presses twice, or sends a form again because the answer got lost, sees what he has written.
+    @Test func aFormThatComesTwiceCountsOnce() async throws {
+        try await withSite { site in
+            let ana = try await site.member("ana")
+            let form = ["tema": "Auroras en marzo", "comentario": "¿Dónde\r\nse ven?"]
+            let topic = try #require(try await ana.send(form, to: "/nuevo").header("Location"))
+            #expect(try await ana.send(form, to: "/nuevo").header("Location") == topic)
+            let said = try #require(try await ana.send(["comentario": "En Tromsø"], to: topic).header("Location"))
+            let again = try #require(try await ana.send(["comentario": "En Tromsø "], to: topic).header("Location"))
+            #expect(again == said.replacing("#", with: "?hecho=dicho#"))
+            let page = try await ana.get(String(again.prefix { $0 != "#" }))
+            #expect(page.text.contains("Eso ya lo habías publicado") && page.count("En Tromsø<") == 1)
+            // Who has something else to say is told where.
+            let bob = try await site.member("bob", "en")
+            for (visitor, words) in [(ana, "Otra cosa"), (bob, "¿Dónde\nse ven?")] {
+                let refused = try await visitor.send(
+                    ["tema": "Auroras  en MARZO", "comentario": words], to: "/nuevo", 400)
+                #expect(refused.text.contains(": <a href=\"\(topic)\">"), "\(refused.text)")
+                #expect(refused.text.contains("\(words)</textarea>"))
+            }
+            let own = try await bob.open("Night trains")
+            let renamed = try await bob.send(
+                ["accion": "nombre", "tema": "Auroras en marzo"], to: own + "/editar", 400)
+            #expect(renamed.text.contains("There is a topic with that name: <a href=\"\(topic)\">see that topic</a>"))
         }
     }
 

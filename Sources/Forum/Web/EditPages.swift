@@ -179,6 +179,7 @@ extension Visit {
         var leaf = Leaf(say("Gestionar el tema", "Manage the topic"), isPrivate: true)
         leaf.status = fault?.status ?? 200
         leaf.error = fault?.message
+        leaf.errorLink = link(toStanding: fault)
         if topic.autor?.objectId == me.pointer.objectId {
             let name = input(
                 "tema", say("Nombre del tema", "Name of the topic"),

@@ -40,6 +40,8 @@ struct Leaf: Sendable {
     var done: String?
     /// Said above all: what was refused.
     var error: String?
+    /// Behind it: where that is which is in the way.
+    var errorLink: HTML?
     /// Beside the title.
     var aside = HTML.none
     var body = HTML.none
@@ -100,7 +102,7 @@ extension Visit {
             \(top(leaf))
             <main id="contenido" tabindex="-1"><div class="title"><h1>\(HTML.name(leaf.title))</h1>\(leaf.aside)</div>
             \(leaf.done.map { "<p class=\"done\" role=\"status\">\($0)</p>" as HTML })\
-            \(leaf.error.map { "<p class=\"error\" role=\"alert\" id=\"error\">\($0)</p>" as HTML })\
+            \(leaf.error.map { "<p class=\"error\" role=\"alert\" id=\"error\">\($0)\(leaf.errorLink)</p>" as HTML })\
             \(leaf.body)</main>
             <footer><a href="/normas">\(say("Normas", "Netiquette"))</a> <a href="/">Hermes Forum</a></footer></body></html>
 

@@ -126,6 +126,14 @@ extension Visit {
             """
     }
 
+    /// The reader's comment of a moment ago: the same form has come twice.
+    private func own(_ words: String, in topic: String) async throws -> Record<Comentario>? {
+        guard let member else { return nil }
+        let latest = Query.of(topic).before(nil).where(\.usuario == member.pointer)
+            .where(\.fecha > Date().addingTimeInterval(-Limits.repetition)).limit(100)
+        return try await database.find(latest).first { $0.comentario?.trimmed == words.trimmed }
+    }
+
     fileprivate func comment(_ id: String) async throws -> Page {
         _ = try requireMember()
         let words = field("comentario").withPlainLines
@@ -137,8 +145,11 @@ extension Visit {
             let whole = try await database.get(Comentario.self, try saved.pointer.objectId)
             return .redirect(to: try await path(of: whole))
         } otherwise: { fault in
+            if fault.isRepeated, let said = try await own(words, in: id) {
+                return .redirect(to: Visit.path(try await path(of: said), done: "dicho"))
+            }
             // Where the topic has gone there is no form to come again.
-            try await topic(id, draft: words, fault: fault)
+            return try await topic(id, draft: words, fault: fault)
         }
     }
 }

@@ -151,6 +151,10 @@ struct Visit: Sendable {
 struct Fault: Error {
     let status: Int
     let message: String
+    /// The topic that has the name already.
+    private(set) var standing: String?
+    /// It was said a moment ago.
+    private(set) var isRepeated = false
 
     init(_ status: Int, _ message: String) {
         self.status = status
@@ -167,6 +171,14 @@ struct Fault: Error {
             (status, message) = (404, visit.say("Esa página ya no existe.", "There is no such page any more."))
         case 119, 209: (status, message) = (403, said)
         case 142: (status, message) = (400, visit.labelled(said))
+        case 137 where said == Refusal.repeated.said(visit.language):
+            (status, message) = (400, said)
+            isRepeated = true
+        case 137 where Tema.isTaken(said):
+            // It ends with the topic's objectId.
+            let parts = said.split(separator: ":")
+            (status, message) = (400, parts.dropLast().joined(separator: ":") + ":")
+            standing = parts.last.map { String($0).trimmed }
         default: (status, message) = (400, said)
         }
     }

@@ -13,6 +13,7 @@ extension Visit {
         var leaf = Leaf(say("Abrir un tema", "Open a topic"), isPrivate: true)
         leaf.status = fault?.status ?? 200
         leaf.error = fault?.message
+        leaf.errorLink = link(toStanding: fault)
         let name = input(
             "tema", say("Nombre del tema", "Name of the topic"), value: field("tema"),
             hint: say("De 6 a 200 letras. Di de qué trata.", "6 to 200 letters. Say what it is about."),
@@ -29,6 +30,11 @@ extension Visit {
         return page(leaf)
     }
 
+    /// To the topic that has the name already.
+    func link(toStanding fault: Fault?) -> HTML? {
+        fault?.standing.map { " <a href=\"/tema/\($0)\">\(say("ver ese tema", "see that topic"))</a>" }
+    }
+
     fileprivate func openTopic() async throws -> Page {
         _ = try requireMember()
         return try await attempt {
@@ -37,13 +43,29 @@ extension Visit {
                 ["tema": .string(field("tema")), "comentario": .string(field("comentario").withPlainLines)])
             return .redirect(to: "/tema/\(result?["tema"]?.string ?? "")")
         } otherwise: { fault in
-            try topicForm(fault)
+            if let id = fault.standing, try await isOwn(id, saying: field("comentario").withPlainLines) {
+                return .redirect(to: "/tema/\(id)")
+            }
+            return try topicForm(fault)
         }
     }
+
+    /// The same form has come twice: the reader opened the topic a moment ago.
+    private func isOwn(_ id: String, saying words: String) async throws -> Bool {
+        let topic = try await topic(named: id)
+        guard let member, topic.autor?.objectId == member.pointer.objectId, isFresh(topic.createdAt) else {
+            return false
+        }
+        return try await database.first(Query.of(id).from(nil))?.comentario == words
+    }
+
+    /// From the time in which nobody says the same twice.
+    func isFresh(_ date: Date?) -> Bool { date.map { Date().timeIntervalSince($0) < Limits.repetition } ?? false }
 
     /// What the page before has done, as its redirect says.
     var doneText: String? {
         switch query("hecho") {
+        case "dicho": say("Eso ya lo habías publicado: aquí está.", "You had posted that already: here it is.")
         case "comentario": say("El comentario está cambiado.", "The comment was changed.")
         case "borrado": say("El comentario está borrado.", "The comment was deleted.")
         case "oculto": say("El comentario está oculto.", "The comment is hidden.")
