@@ -31,6 +31,7 @@ struct Refusal: Error {
         Refusal(101, "No hay ningún miembro \(name).", "There is no member \(name).")
     }
     static let repeated = Refusal(137, "Acabas de escribir lo mismo.", "You have just written the same.")
+    static let forModerators = Refusal(119, "Esto es solo para moderadores.", "This is for moderators only.")
     static let noLongerFriends = Refusal(119, "Ya no sois amigos.", "You are no longer friends.")
     static func noFriend(_ name: String) -> Refusal {
         Refusal(119, "\(name) no está entre tus amigos.", "\(name) is not one of your friends.")
@@ -39,8 +40,13 @@ struct Refusal: Error {
     /// Names what is missing, blank or wrong.
     static func wrong(_ names: [String]) -> Refusal {
         let list = names.joined(separator: ", ")
+        guard names.count > 1 else {
+            return Refusal(
+                142, "Falta o no es válido: \(list). Es obligatorio.", "Missing or not valid: \(list). It is required.")
+        }
         return Refusal(
-            142, "Falta o no es válido: \(list). Es obligatorio.", "Missing or not valid: \(list). It is required.")
+            142, "Faltan o no son válidos: \(list). Son obligatorios.",
+            "Missing or not valid: \(list). They are required.")
     }
 }
 

@@ -292,8 +292,8 @@ import Testing
             for (form, action, words) in [
                 (["comentario": " "], topic, "Missing or not valid: comment."),
                 (["tema": "Day trains", "comentario": " "], "/nuevo", "Missing or not valid: comment."),
-                (["tema": "x", "comentario": "x"], "/nuevo", "name (topic) must have between 6 and 200"),
-                (["accion": "buscar", "dato": "x"], "/amigos", "Missing or not valid: mobile number."),
+                (["tema": "x", "comentario": "x"], "/nuevo", "name must have between 6 and 200"),
+                (["accion": "buscar", "dato": "x"], "/amigos", "Write a whole email address or mobile number."),
                 (["accion": "conversar"], "/charlas", "Missing or not valid: user name."),
             ] {
                 let page = try await bob.send(form, to: action, from: action == "/charlas" ? "/amigos" : nil, 400)

@@ -90,7 +90,11 @@ import Testing
             try await ana.send(["usuario": "ana", "clave": "Clave-7"], to: "/entrar")
             #expect(try await ana.get("/").text.contains("<html lang=\"es\">"))
             let short = try await ana.send(["tema": "corto", "comentario": "x"], to: "/nuevo", 400)
-            #expect(short.text.contains("entre 6 y 200") && short.text.contains("role=\"alert\""))
+            #expect(short.text.contains("El nombre del tema debe tener entre 6 y 200 caracteres."))
+            #expect(short.text.contains("role=\"alert\""))
+            let empty = try await ana.send(["tema": "", "comentario": " "], to: "/nuevo", 400)
+            #expect(empty.text.contains("Faltan o no son válidos: tema, comentario. Son obligatorios."))
+            #expect(try await ana.get("/moderar", 403).text.contains("Esto es solo para moderadores."))
         }
     }
 

@@ -144,7 +144,9 @@ extension Visit {
             field("apellidos", say("Apellidos (si quieres)", "Last name (optional)"), "text", "family-name", more: ""),
             field(
                 "movil", say("Móvil", "Mobile number"), "tel", "tel",
-                hint: say("Lo ven solo tus amigos.", "Only your friends see it."),
+                hint: say(
+                    "De 6 a 15 cifras, con o sin prefijo (+34). Lo ven solo tus amigos.",
+                    "6 to 15 digits, with or without a prefix (+44). Only your friends see it."),
                 more: " required pattern=\"\\+?[0-9 \\-]{6,20}\""),
             field("ciudad", say("Ciudad", "City"), "text", "address-level2"),
         ]
@@ -183,7 +185,7 @@ extension Visit {
             ("tema", "tema", "topic"), ("comentario", "comentario", "comment"), ("cuerpo", "mensaje", "message"),
             ("miembros", "amigos", "friends"), ("invitacion", "invitación", "invitation"),
         ]
-        return labels.reduce(message) { text, label in
+        return labels.reduce(message.replacing(" (Tema)", with: "")) { text, label in
             let shown = language.choose(label.1, label.2)
             return text.replacing(label.0.prefix(1).uppercased() + label.0.dropFirst(), with: shown)
                 .replacing(label.0, with: shown)

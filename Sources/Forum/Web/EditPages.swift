@@ -142,7 +142,7 @@ extension Visit {
 
     fileprivate func flags() async throws -> Page {
         _ = try requireMember()
-        guard isModerator else { throw Refusal.kept }
+        guard isModerator else { throw Refusal.forModerators }
         let found = try await database.page(
             Query(Denuncia.self).order(.descending(\.createdAt)).include("comentario", "comentario.Tema", "de").limit(
                 50),

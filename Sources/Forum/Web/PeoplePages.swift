@@ -204,6 +204,13 @@ extension Visit {
                 _ = try await database.call("buscarAmigo", [text.contains("@") ? "correo" : "movil": .string(text)])
             } catch let error as ParseError where error.code == 101 {
                 throw Fault(404, say("No hemos encontrado a nadie con ese dato.", "We have found nobody."))
+            } catch let error as ParseError where [125, 142].contains(error.code) {
+                // One field holds both, so that the number alone is not what is wrong.
+                throw Fault(
+                    400,
+                    say(
+                        "Escribe un correo o un número de móvil enteros.",
+                        "Write a whole email address or mobile number."))
             }
             return .redirect(to: Visit.path("/amigos", done: "amigos"))
         } otherwise: { fault in

@@ -20,6 +20,8 @@ extension Visit {
             input("apellidos", say("Apellidos", "Last name"), value: text("apellidos", persona?.Apellidos)),
             input(
                 "movil", say("Móvil", "Mobile number"), value: text("movil", persona?.Movil), type: "tel",
+                hint: say(
+                    "De 6 a 15 cifras, con o sin prefijo (+34).", "6 to 15 digits, with or without a prefix (+44)."),
                 more: " required"),
             input("ciudad", say("Ciudad", "City"), value: text("ciudad", persona?.ciudad), more: " required"),
             """
