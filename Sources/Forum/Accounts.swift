@@ -23,7 +23,8 @@ extension SaveRequest<Usuario> {
         }
         // Blanks make no other address of it.
         if changed(\.email), !address.isEmpty {
-            guard address.words.count == 1 else { throw Refusal.noAddress }
+            // Where no mail can go, neither invitations nor a forgotten password arrive.
+            guard isMaster ? address.words.count == 1 : address.isMailAddress else { throw Refusal.noAddress }
             object.email = address
         }
         if isNew {

@@ -80,6 +80,13 @@ import Testing
             form["movil"] = "no"
             #expect(
                 try await bob.send(form, to: "/registro", 400).text.contains("Missing or not valid: mobile number."))
+            form["movil"] = "600100200"
+            // No mail could go there.
+            for address in ["bob@example@com", "bob", "b ob@example.com"] {
+                form["correo"] = address
+                let refused = try await bob.send(form, to: "/registro", 400)
+                #expect(refused.text.contains("The email address is not valid."))
+            }
             let wrong = try await bob.send(["usuario": "ana", "clave": "otra"], to: "/entrar", 400)
             #expect(wrong.text.contains("The user name or the password is wrong."))
             #expect(bob.browser.cookies["sesion"] == nil)
