@@ -55,6 +55,37 @@ import Testing
         }
     }
 
+    @Test func whoReadsATopicHasReadItsNotices() async throws {
+        try await withSite { site in
+            let ana = try await site.member("ana")
+            let users = try await site.client.asMaster.get("users")
+            let reader = users["results"]?[0]?["objectId"]?.string ?? ""
+            let bob = try await site.member("bob")
+            var topics: [String] = []
+            for name in ["Trenes nocturnos", "Trenes diurnos"] {
+                topics.append(try await bob.open(name))
+                let notice = try await site.client.asMaster.post(
+                    "classes/Avisos",
+                    [
+                        "para": .pointer(AnyPointer("_User", reader)), "tipo": "tema", "leido": false,
+                        "objeto": .string("de \(name)"),
+                        "tema": .pointer(AnyPointer("Temas", String(topics.last?.dropFirst(6) ?? ""))),
+                        "ACL": [reader: ["read": true, "write": true]],
+                    ])
+                #expect(notice.status == 201, "\(notice.body)")
+            }
+            let before = try action(try await ana.get("/ajustes"), /class="count">(\d+)</)
+            let page = try await ana.get(topics[0])
+            let after = try action(page, /class="count">(\d+)</)
+            #expect(Int(after).map { $0 + 1 } ?? 0 <= Int(before) ?? 0 && after != "0", "the page itself says so")
+            let notices = try await ana.get("/avisos")
+            #expect(notices.count("nocturnos»") >= 1 && notices.count("diurnos»") >= 1)
+            for row in notices.text.split(separator: "<li>") where row.contains("»") {
+                #expect(row.contains("mark new") == row.contains("diurnos"), "\(row)")
+            }
+        }
+    }
+
     @Test func anEmptiedChatIsGoneOnWith() async throws {
         try await withSite { site in
             let ana = try await site.member("ana")

@@ -140,7 +140,7 @@ extension Visit {
                 <h2 class="part">\(say("Esperan respuesta", "Waiting for an answer"))</h2><ul class="list">\(rows)</ul>
                 """
         }
-        return page(leaf)
+        return try await noticed(.isIn(\.tipo, ["invitacion", "amistad"])).page(leaf)
     }
 
     private func invitation(_ one: Record<Invitacion>) -> HTML {

@@ -58,7 +58,7 @@ extension Visit {
         let words = (say("← Anteriores", "← Earlier"), say("Siguientes →", "Later →"))
         leaf.body += pager(leaf, words, middle: end)
         leaf.body += commentForm(topic, draft: draft, fault: fault)
-        return page(leaf)
+        return try await noticed(\.tema == Pointer<Tema>(id) && .isIn(\.tipo, ["tema", "comentario"])).page(leaf)
     }
 
     private func about(_ topic: Record<Tema>) -> HTML {

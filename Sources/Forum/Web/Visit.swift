@@ -11,7 +11,7 @@ struct Visit: Sendable {
     /// Who is logged in, with the account's name. An anonymous user counts as nobody.
     let member: (pointer: Pointer<Usuario>, name: String)?
     /// Notices that were not read.
-    let notices: Int
+    private(set) var notices: Int
     /// Forms are bound to it.
     private let key: String
     private let isNewKey: Bool
@@ -44,6 +44,16 @@ struct Visit: Sendable {
     func field(_ name: String) -> String { request.form[name] ?? "" }
     func query(_ name: String) -> String? { request.query[name].flatMap { $0.isEmpty ? nil : $0 } }
     func argument(_ name: String) -> String { request.arguments[name] ?? "" }
+
+    /// Notices that this page shows the thing of need not be read any more.
+    func noticed(_ told: Condition<Aviso>) async throws -> Visit {
+        guard let member, notices > 0 else { return self }
+        var visit = self
+        visit.notices -= try await request.rules.updateAll(
+            Query(Aviso.self).where(\.para == member.pointer && \.leido == false && told)
+        ) { $0.leido = true }
+        return visit
+    }
 
     // MARK: forms
 
