@@ -389,7 +389,7 @@ def as_friend(walk, topic):
     b.screen(*WIDTHS[1])
     walk.press_button()
     walk.shows("los moderadores lo mirarán")
-    walk.follow("a.person[href='/miembro/ana']")
+    walk.follow("a.person[href^='/miembro/ana']")
     walk.fill_in("mensaje", "¡Hola! ¿Vamos juntas a Lofoten?")
     walk.look("member")
     b.screen(*WIDTHS[1])

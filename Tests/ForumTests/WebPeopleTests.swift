@@ -55,6 +55,23 @@ import Testing
         }
     }
 
+    @Test func whoIsInvitedReadsWhereTheyMet() async throws {
+        try await withSite { site in
+            let ana = try await site.member("ana")
+            let bob = try await site.member("bob", "en")
+            let topic = try await bob.open("Night trains")
+            let link = try action(try await ana.get(topic), /href="(\/miembro\/bob[^"]*)"/)
+            #expect(link == "/miembro/bob?tema=\(topic.dropFirst(6))")
+            let met = try action(try await ana.get(link), /name="tema" value="(\w+)"/)
+            try await ana.send(["accion": "invitar", "tema": met], to: "/miembro/bob", from: link)
+            let page = try await bob.get("/amigos")
+            #expect(page.text.contains("In the topic <bdi>Night trains</bdi>"))
+            // Which says what its notice said.
+            #expect(!page.text.contains("class=\"count\""), "\(page.text)")
+            #expect(try await ana.get("/miembro/ana").text.contains("<a href=\"/ajustes\">Cambiar mis datos</a>"))
+        }
+    }
+
     @Test func whoReadsATopicHasReadItsNotices() async throws {
         try await withSite { site in
             let ana = try await site.member("ana")

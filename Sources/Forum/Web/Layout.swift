@@ -208,9 +208,12 @@ extension Visit {
     }
 
     /// Who wrote something; the account may be gone.
-    func author(_ user: Record<Usuario>?) -> HTML {
+    ///
+    /// - Parameter topic: where he was met, which an invitation tells.
+    func author(_ user: Record<Usuario>?, in topic: Record<Tema>? = nil) -> HTML {
         guard let name = user?.username else { return "<i>\(say("alguien que se fue", "somebody who left"))</i>" }
         guard let member, member.name != name else { return "<b>\(HTML.name(name))</b>" }
-        return "<a class=\"person\" href=\"/miembro/\(name.inURL)\">\(HTML.name(name))</a>"
+        let met: HTML? = topic?.objectId.map { "?tema=\($0)" }
+        return "<a class=\"person\" href=\"/miembro/\(name.inURL)\(met)\">\(HTML.name(name))</a>"
     }
 }

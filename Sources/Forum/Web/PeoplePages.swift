@@ -55,7 +55,10 @@ extension Visit {
         if let address = details?.Correo { facts.append(address) }
         if let number = details?.Movil { facts.append(number) }
         leaf.body = "<p class=\"lead\">\(facts.joined(separator: " · "))</p>"
-        guard pointer != me.pointer else { return page(leaf) }
+        guard pointer != me.pointer else {
+            leaf.body += "<p><a href=\"/ajustes\">\(say("Cambiar mis datos", "Change my details"))</a></p>"
+            return page(leaf)
+        }
         let isFriend =
             try await database.first(
                 Query(Amistad.self).where(\.de == me.pointer && \.con == pointer)) != nil

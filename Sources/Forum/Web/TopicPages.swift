@@ -65,7 +65,8 @@ extension Visit {
         var parts: HTML = "<p class=\"meta\">"
         if topic.fijado == true { parts += "<b class=\"mark\">\(say("Fijado", "Pinned"))</b> " }
         if topic.cerrado == true { parts += "<b class=\"mark quiet\">\(say("Cerrado", "Closed"))</b> " }
-        parts += "\(say("Abierto por", "Opened by")) \(author(topic.autor?.object)) · \(ago(topic.createdAt)) · "
+        parts +=
+            "\(say("Abierto por", "Opened by")) \(author(topic.autor?.object, in: topic)) · \(ago(topic.createdAt)) · "
         parts +=
             "<span data-count=\"\(topic.comentarios ?? 0)\" data-topic=\"\(topic.objectId ?? "")\">\(comments(topic.comentarios ?? 0))</span>"
         if mayManage(topic) {
@@ -96,7 +97,7 @@ extension Visit {
             }
         }
         return """
-            <li id="c\(id)"><p class="meta">\(author(comment.usuario?.object)) · \
+            <li id="c\(id)"><p class="meta">\(author(comment.usuario?.object, in: topic)) · \
             <a class="date" href="#c\(id)">\(ago(comment.fecha))</a>\(marks)\(action.isEmpty ? "" : " · " as HTML)\(action)</p>\
             <div class="words" dir="auto">\(HTML.words(comment.comentario ?? ""))</div></li>
 
