@@ -218,8 +218,12 @@ import Testing
             let path = "/tema/\(empty["objectId"]?.string ?? "")"
             #expect(try await ana.send(["comentario": " "], to: path, 400).text.contains("role=\"alert\""))
             let done = try await ana.send(["comentario": "Dicho 26."], to: "/tema/\(id)")
-            let place = try #require(done.header("Location")).split(separator: "#")[0]
-            #expect(said(try await ana.get(String(place))) == Array(7...26))
+            let place = try #require(done.header("Location")).split(separator: "#")
+            #expect(said(try await ana.get(String(place[0]))) == Array(7...26))
+            // Who deletes it stays there.
+            let gone = try await ana.send(["accion": "borrar"], to: "/comentario/\(place[1].dropFirst())/editar")
+            #expect(gone.header("Location") == "\(place[0])&hecho=borrado")
+            #expect(said(try await ana.get("\(place[0])&hecho=borrado")) == Array(7...25))
         }
     }
 

@@ -20,6 +20,9 @@ extension Visit {
         return "\(parts[0])\(mark)hecho=\(done)" + (parts.count > 1 ? "#\(parts[1])" : "")
     }
 
+    /// The page alone, whatever is looked at on it.
+    private static func withoutMark(_ path: String) -> String { String(path.prefix { $0 != "#" }) }
+
     /// A button that is a form by itself.
     func button(
         _ words: String, to action: String, _ fields: KeyValuePairs<String, String>, kind: HTML = "second",
@@ -95,7 +98,7 @@ extension Visit {
             switch field("accion") {
             case "borrar":
                 try await database.delete(try comment.pointer)
-                return .redirect(to: Visit.path("/tema/\(comment.Tema?.objectId ?? "")", done: "borrado"))
+                return .redirect(to: Visit.path(Visit.withoutMark(back), done: "borrado"))
             case "ocultar": change.oculto = true
             case "mostrar": change.oculto = false
             default: change.comentario = field("comentario").withPlainLines
@@ -130,10 +133,11 @@ extension Visit {
         _ = try requireMember()
         return try await attempt {
             let comment = try await comment(named: argument("id"))
+            let back = try await path(of: comment)
             _ = try await database.call(
                 "denunciar", ["comentario": .string(argument("id")), "motivo": .string(field("motivo"))])
-            // With the third flag it is hidden, so that it has no place any more.
-            return .redirect(to: Visit.path("/tema/\(comment.Tema?.objectId ?? "")", done: "denuncia"))
+            // With the third flag it is hidden: the page where it was is there still.
+            return .redirect(to: Visit.path(Visit.withoutMark(back), done: "denuncia"))
         } otherwise: { fault in
             if fault.status == 404 { throw fault }
             return try await flagForm(fault)
