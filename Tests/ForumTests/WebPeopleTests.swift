@@ -103,6 +103,20 @@ import Testing
         }
     }
 
+    /// Who does not see which side a message stands on is told whose it is.
+    @Test func messagesSayWhoseTheyAre() async throws {
+        try await withSite { site in
+            let ana = try await site.member("ana")
+            let bob = try await site.member("bob", "en")
+            try await ana.send(["accion": "buscar", "dato": "bob@example.com"], to: "/amigos")
+            let begun = try await ana.send(["accion": "conversar", "usuario": "bob"], to: "/charlas", from: "/amigos")
+            let chat = try #require(begun.header("Location"))
+            try await ana.send(["cuerpo": "¿Vamos?"], to: chat)
+            #expect(try await ana.get(chat).text.contains("<span class=\"unseen\">Tú: </span>"))
+            #expect(try await bob.get(chat).text.contains("<span class=\"unseen\"><bdi>ana</bdi>: </span>"))
+        }
+    }
+
     @Test func anEmptiedChatIsGoneOnWith() async throws {
         try await withSite { site in
             let ana = try await site.member("ana")

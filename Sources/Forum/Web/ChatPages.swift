@@ -177,12 +177,18 @@ extension Visit {
         let said: HTML =
             message.tipo == "texto"
             ? HTML.words(message.cuerpo ?? "") : "<i>\(thing(message.tipo ?? ""))</i>"
+        // Sides and colours say it to who sees them, and a group tells it of the others.
+        let speaker: HTML =
+            isMine
+            ? "\(say("Tú", "You"))"
+            : HTML.name(message.autor?.object?.username ?? say("alguien que se fue", "somebody who left"))
+        let spoken: HTML = isGroup && !isMine ? "" : "<span class=\"unseen\">\(speaker): </span>"
         let delete: HTML? =
             isMine
             ? " · <a href=\"/charla/\(chat)?quitar=\(message.objectId ?? "")#quitar\">\(say("Borrar", "Delete"))</a>"
             : nil
         return """
-            <li id="m\(message.objectId ?? "")"\(isMine ? " class=\"mine\"" : "" as HTML)><div class="words" dir="auto">\(said)</div>\
+            <li id="m\(message.objectId ?? "")"\(isMine ? " class=\"mine\"" : "" as HTML)>\(spoken)<div class="words" dir="auto">\(said)</div>\
             <p class="meta">\(who)\(ago(message.createdAt))\(delete)</p></li>
             """
     }
