@@ -265,6 +265,11 @@ def as_stranger(walk, topic):
     walk.shows("<img src=x onerror=alert(1)>")
     assert b.run("document.querySelectorAll('main img').length") == 0
     walk.look("topic-stranger")
+    # On paper there is what was said, and nothing to press.
+    b.call("Emulation.setEmulatedMedia", media="print")
+    assert not b.run("[...document.querySelectorAll('nav, form, footer, .invite')].some((part) => part.checkVisibility())")
+    assert b.run("document.querySelector('.words').checkVisibility()")
+    b.call("Emulation.setEmulatedMedia", media="")
     b.language("es")
     walk.open("/buscar?q=dormimos+rorbu")
     walk.shows("Nosotros dormimos en una rorbu")
@@ -316,6 +321,9 @@ def as_newcomer(walk, topic):
     walk.open(f"/tema/{topic}")
     walk.follow(".pager a[href$='desde=final']")
     b.tab_to("[name=comentario]")
+    b.type("יום טוב")
+    assert b.run("getComputedStyle(document.activeElement).direction") == "rtl", "it is written as it will be read"
+    b.run("document.activeElement.value = ''")
     b.type("Yo fui en mayo y no paró de llover.")
     b.leave(lambda: b.press("Enter", modifiers=2))
     walk.shows("no paró de llover")

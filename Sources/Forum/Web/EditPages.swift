@@ -161,7 +161,7 @@ extension Visit {
             return """
                 <li class="row"><div><p class="meta">\(HTML.name(comment.Tema?.object?.Tema ?? ""))\(hidden) · \
                 \(say("lo denuncia", "reported by")) \(author(flag.de?.object)), \(ago(flag.createdAt))</p>\
-                <div class="words">\(String((comment.comentario ?? "").prefix(400)))</div>\(reason)</div>\
+                <div class="words" dir="auto">\(String((comment.comentario ?? "").prefix(400)))</div>\(reason)</div>\
                 <a class="button second small" href="/comentario/\(id)/editar">\(say("Moderar", "Moderate"))</a></li>
                 """
         }

@@ -159,11 +159,13 @@ extension Visit {
         _ name: String, _ label: String, value: String = "", type: String = "text", hint: String? = nil,
         more: HTML = .none
     ) -> HTML {
+        // Right to left where it is written so.
+        let direction: HTML = type == "text" ? " dir=\"auto\"" : ""
         let explained: HTML? = hint.map { "<span class=\"hint\" id=\"\(name)-pista\">\($0)</span>" }
         let described: HTML = hint == nil ? "" : " aria-describedby=\"\(name)-pista\""
         return """
             <p class="field"><label for="\(name)">\(label)</label>\(explained)\
-            <input id="\(name)" name="\(name)" type="\(type)" value="\(value)"\(described)\(more)></p>
+            <input id="\(name)" name="\(name)" type="\(type)" value="\(value)"\(direction)\(described)\(more)></p>
             """
     }
 
@@ -171,7 +173,7 @@ extension Visit {
         // A line break right behind the tag belongs to the tag.
         """
         <p class="field"><label for="\(name)">\(label)</label>\
-        <textarea id="\(name)" name="\(name)" rows="\(rows)"\(more)>
+        <textarea id="\(name)" name="\(name)" rows="\(rows)" dir="auto"\(more)>
         \(value)</textarea></p>
         """
     }

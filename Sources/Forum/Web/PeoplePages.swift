@@ -150,7 +150,7 @@ extension Visit {
         let met: HTML? = one.tema?.object?.Tema.map {
             "<p class=\"meta\">\(say("En el tema", "In the topic")) \(HTML.name($0))</p>"
         }
-        let words: HTML? = one.mensaje.map { "<div class=\"words\">\($0)</div>" }
+        let words: HTML? = one.mensaje.map { "<div class=\"words\" dir=\"auto\">\($0)</div>" }
         let id = one.objectId ?? ""
         return """
             <li class="row"><div>\(author(one.de?.object))\(met)\(words)</div><div class="buttons">\

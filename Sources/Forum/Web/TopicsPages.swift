@@ -93,7 +93,7 @@ extension Visit {
         let label = say("Palabras", "Words")
         leaf.body = """
             <form class="search" role="search" action="/buscar"><label for="q">\(label)</label>\
-            <input id="q" name="q" type="search" value="\(words)" required maxlength="200">\
+            <input id="q" name="q" type="search" value="\(words)" dir="auto" required maxlength="200">\
             <button>\(say("Buscar", "Search"))</button></form>
             """
         guard !words.isEmpty else { return page(leaf) }
@@ -122,7 +122,7 @@ extension Visit {
         let name = comment.usuario?.object?.username.map { HTML.name($0) }
         return """
             <li><a href="/comentario/\(comment.objectId ?? "")">\(HTML.name(comment.Tema?.object?.Tema ?? ""))</a>\
-            <p>\(short)</p><p class="meta">\(name) · \(ago(comment.fecha))</p></li>
+            <p dir="auto">\(short)</p><p class="meta">\(name) · \(ago(comment.fecha))</p></li>
 
             """
     }
