@@ -115,15 +115,18 @@ public final class Accounts {
     // MARK: sessions
 
     /// Opens a session; ends the user's other one on the same installation.
-    func openSession(_ userId: String, _ origin: NewSession.Origin, in operation: Operation) async throws
-        -> Viewer.Session
-    {
+    ///
+    /// - Parameter hash: of the password that was shown, if it was one.
+    /// - Throws: 101 where the user has gone meanwhile, or has another password.
+    func openSession(
+        _ userId: String, _ origin: NewSession.Origin, shownBy hash: String? = nil, in operation: Operation
+    ) async throws -> Viewer.Session {
         let session = NewSession(userId, origin, operation.viewer.installationId, options)
-        guard let installationId = operation.viewer.installationId else {
-            return try await operation.insert(session)
-        }
         return try await operation.inTransaction { operation in
-            try await operation.endSessions(of: userId, installationId: installationId)
+            guard try await operation.holdUser(userId, hash: hash) else { throw Accounts.refused }
+            if let installationId = operation.viewer.installationId {
+                try await operation.endSessions(of: userId, installationId: installationId)
+            }
             return try await operation.insert(session)
         }
     }

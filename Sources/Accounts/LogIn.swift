@@ -88,13 +88,15 @@ extension Accounts {
             throw ParseError.unverifiedEmail
         }
         return Authenticated(
-            userId: userId,
+            userId: userId, hash: hash,
             passwordSince: rows.isNull(0, 4) ? nil : Timestamp(milliseconds: rows.timestampMilliseconds(0, 4)))
     }
 
     /// Who has shown the right password.
     struct Authenticated {
         let userId: String
+        /// The password's.
+        let hash: String?
         /// When it was set; nil: it is not known of old accounts.
         let passwordSince: Wire.Timestamp?
     }
@@ -122,7 +124,8 @@ extension Accounts {
         let given = parameters["authData"] ?? .null
         try await checkSecondFactor(of: authenticated.userId, given, in: operation)
         try await link(given, to: authenticated.userId, in: operation)
-        return try await logIn(authenticated.userId, .logIn(provider: "password"), in: operation)
+        return try await logIn(
+            authenticated.userId, .logIn(provider: "password"), shownBy: authenticated.hash, in: operation)
     }
 
     /// Links what else a log-in brought.
@@ -137,11 +140,13 @@ extension Accounts {
     }
 
     /// Opens a session for a user who has shown who he is, with the hooks that listen to it.
+    ///
+    /// - Parameter hash: of the password that was shown, if it was one.
     func logIn(
-        _ userId: String, _ origin: NewSession.Origin, in operation: Operation
+        _ userId: String, _ origin: NewSession.Origin, shownBy hash: String? = nil, in operation: Operation
     ) async throws -> LoggedIn {
         try await ask(.beforeLogin, about: userId, in: operation)
-        let session = try await openSession(userId, origin, in: operation)
+        let session = try await openSession(userId, origin, shownBy: hash, in: operation)
         let loggedIn = try await loggedIn(userId, token: session.token, operation)
         if !store.hooks.of(.afterLogin).isEmpty {
             // From here on it is the user who asks.

@@ -57,6 +57,10 @@ struct SessionRules: Sendable {
         for field in SessionRules.serverFields { write.remove(field) }
         let session = NewSession(userId, .create, write.viewer.installationId, options)
         write.columns += session.columns
+        let asking = write.viewer.session?.objectId
+        write.addEffect { operation in
+            guard try await operation.holdUser(userId, session: asking) else { throw ParseError.invalidSession }
+        }
         write.answersFieldsAlone = true
         for change in write.update.changes {
             if case .set(let value) = change.operation, !change.path.isDotted {
@@ -124,6 +128,29 @@ extension Operation {
     func insert(_ session: NewSession) async throws -> Viewer.Session {
         let written = try await insertByRule("_Session", columns: session.columns)
         return Viewer.Session(objectId: written.objectId, token: session.token)
+    }
+
+    private static let holdUser = Statement(
+        """
+        SELECT FROM "_User" WHERE "objectId" = $1::text AND ($2::text IS NULL OR "_hashed_password" = $2::text)
+        FOR NO KEY UPDATE
+        """)
+    private static let hasSession = Statement("SELECT FROM \"_Session\" WHERE \"objectId\" = $1::text")
+
+    /// Keeps a user as it is until the transaction ends, so that a session may be opened for it. Whoever changes a
+    /// password, locks or deletes a user changes its row first and ends its sessions then: of one that is opened
+    /// meanwhile it would know nothing. Two who log in on one installation come one after the other, too.
+    ///
+    /// - Parameters:
+    ///   - hash: of the password that opens the session.
+    ///   - session: that opens another one.
+    /// - Returns: false where the user has gone, has another password, or where the session has ended.
+    func holdUser(_ userId: String, hash: String? = nil, session: String? = nil) async throws -> Bool {
+        let held = try await write(Operation.holdUser, [.text(userId), hash.map { .text($0) } ?? .null])
+        guard held.count > 0 else { return false }
+        guard let session else { return true }
+        // A statement of its own: it sees what stands since the row is held.
+        return try await write(Operation.hasSession, [.text(session)]).count > 0
     }
 
     /// Ends a user's sessions: all of them, or those of one installation. Answers how many there were.

@@ -1,0 +1,82 @@
+import Core
+import Options
+import Postgres
+import TestSupport
+import Testing
+import Wire
+
+@testable import Accounts
+@testable import Server
+
+/// What is asked for an account while it is being changed.
+@Suite struct AccountRaceTests {
+    /// Sends a request while a change of users has been written but does not stand yet: it reads what was before. Once
+    /// it waits for the change, or is answered, the change is committed.
+    private func during(
+        _ change: [String], _ server: TestServer, _ send: @escaping () async throws -> Reply
+    ) async throws -> Reply {
+        var reply: Result<Reply, any Error>?
+        var request: Task<Void, Never>?
+        try await server.sql.transaction { transaction in
+            for statement in change { _ = try await transaction.execute(Statement(statement), []) }
+            request = server.loop.spawn {
+                do { reply = .success(try await send()) } catch { reply = .failure(error) }
+            }
+            try await until(server.loop) {
+                let waiting = Statement(
+                    """
+                    SELECT count(*) FROM pg_stat_activity
+                    WHERE datname = current_database() AND wait_event_type = 'Lock'
+                    """)
+                let count = try await server.sql.read(waiting, []).int(0, 0)
+                return reply != nil || count > 0
+            }
+        }
+        await request?.value
+        return try #require(reply).get()
+    }
+
+    /// What the path of writes does for a new password.
+    private static let newPassword = [
+        "UPDATE \"_User\" SET \"_hashed_password\" = '$2b$10$another'", "DELETE FROM \"_Session\"",
+    ]
+
+    @Test func noSessionOpensBesideANewPassword() async throws {
+        try await withServer { server in
+            let ana = try await server.client.signUp("ana")
+            let logIn = try await during(AccountRaceTests.newPassword, server) {
+                try await server.client.send("POST", "/login", ["username": "ana", "password": "secret"])
+            }
+            #expect(logIn.summary == "404/101", "\(logIn.text)")
+            for path in ["/sessions", "/upgradeToRevocableSession"] {
+                let eva = try await server.client.signUp("eva\(path.utf8.count)")
+                let another = try await during(AccountRaceTests.newPassword, server) {
+                    try await server.client.send("POST", path, [:], session: eva.token)
+                }
+                #expect(another.code == 209, "\(another.text)")
+            }
+            let left = try await server.all("_Session")
+            #expect(left.isEmpty)
+            // A change that leaves the password as it is stands in nobody's way.
+            try await server.client.must("PUT", "/users/\(ana.id)", ["password": "otra"], master: true)
+            let other = try await during(["UPDATE \"_User\" SET \"updatedAt\" = now()"], server) {
+                try await server.client.send("POST", "/login", ["username": "ana", "password": "otra"])
+            }
+            #expect(other.status == 200)
+            try await server.client.must("GET", "/users/me", session: other.sessionToken)
+        }
+    }
+
+    @Test func noSessionOutlivesItsUser() async throws {
+        try await withServer { server in
+            let ana = try await server.client.signUp("ana")
+            let deletion = ["DELETE FROM \"_User\"", "DELETE FROM \"_Session\""]
+            let asAna = try await during(deletion, server) {
+                try await server.client.send("POST", "/loginAs", ["userId": .string(ana.id)], master: true)
+            }
+            #expect(asAna.code == 101, "\(asAna.text)")
+            let left = try await server.all("_Session")
+            #expect(left.isEmpty)
+        }
+    }
+}
