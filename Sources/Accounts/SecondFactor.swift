@@ -36,8 +36,15 @@ struct SecondFactor {
         WHERE "objectId" = $1::text AND "_second_factor" -> 'recovery' ? $2::text RETURNING 1
         """)
 
+    private static let replace = Statement(
+        """
+        UPDATE "_User" SET "_second_factor" = $2::jsonb
+        WHERE "objectId" = $1::text AND "_second_factor" ->> 'secret' IS NOT DISTINCT FROM $3::text RETURNING 1
+        """)
+
     private static let missing = ParseError(-1, "Missing additional authData mfa")
     private static let invalid = ParseError(141, "Invalid MFA token")
+    private static let standing = ParseError(141, "MFA is already set up on this account")
 
     /// Looks at the token of a user who has one set up; each works once.
     ///
@@ -81,17 +88,34 @@ struct SecondFactor {
         let operation = write.operation
         let isMaster = write.viewer.isAboveAccess
         guard write.isNew || isMaster || write.viewer.userId == write.objectId else { throw write.missing }
-        if !write.isNew, !isMaster, let stored = try await stored(write.objectId, in: operation) {
-            guard let old = given.object?["old"] else {
-                throw ParseError(141, "MFA is already set up on this account")
+        var seen: JSONObject?
+        if !write.isNew, !isMaster {
+            seen = try await stored(write.objectId, in: operation)
+            if let seen {
+                guard let old = given.object?["old"] else { throw SecondFactor.standing }
+                try await check(write.objectId, seen, token: old, in: operation)
             }
-            try await check(write.objectId, stored, token: old, in: operation)
         }
-        let isEnd = given == .null || given.object?["secret"] == .some(.null)
-        guard !isEnd else {
-            write.columns.append(ServerColumn("_second_factor", .null, "jsonb"))
+        let new = try new(given, for: write)
+        if write.isNew || isMaster {
+            write.columns.append(ServerColumn("_second_factor", new, "jsonb"))
             return
         }
+        // Of several at once one is set up: the others' codes would open nothing.
+        let parameters: [Parameter] = [
+            .text(write.objectId), new, seen?["secret"]?.string.map { .text($0) } ?? .null,
+        ]
+        write.addEffect { operation in
+            guard try await operation.write(SecondFactor.replace, parameters).count > 0 else {
+                throw SecondFactor.standing
+            }
+        }
+    }
+
+    /// What is to be stored of what is given; null for its end.
+    private func new(_ given: JSON, for write: Write) throws -> Parameter {
+        let isEnd = given == .null || given.object?["secret"] == .some(.null)
+        guard !isEnd else { return .null }
         guard case .string(let secret)? = given.object?["secret"], case .string(let token)? = given.object?["token"]
         else { throw ParseError(141, "Invalid MFA data") }
         guard secret.utf8.count >= SecondFactor.shortestSecret, secret.utf8.count <= 256,
@@ -107,8 +131,8 @@ struct SecondFactor {
             "secret": .string(Base64.encode(options.seal.seal(Array(secret.utf8), for: write.objectId))),
             "recovery": .array(codes.map { .string(Digest.sha256($0)) }), "step": .number(Double(step)),
         ]
-        write.columns.append(ServerColumn("_second_factor", .utf8(stored.bytes), "jsonb"))
         write.extras["authDataResponse"] = ["mfa": ["recovery": .string(codes.joined(separator: ", "))]]
+        return .utf8(stored.bytes)
     }
 
     /// Whether what is given sets one up: what the user's `authData` shows of it.

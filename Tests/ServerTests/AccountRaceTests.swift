@@ -79,4 +79,24 @@ import Wire
             #expect(left.isEmpty)
         }
     }
+
+    @Test func oneOfSeveralSecondFactorsIsSetUp() async throws {
+        try await withServer {
+            $0.auth = ["mfa": [:]]
+        } _: { server in
+            let ana = try await server.client.signUp("ana")
+            let secret = "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ"
+            let step = Timestamp.now.milliseconds / 1000 / OneTimePassword.period
+            let token = try #require(OneTimePassword(secret: secret, digits: 6)).password(at: step)
+            let body: JSON = ["authData": ["mfa": ["secret": .string(secret), "token": .string(token)]]]
+            let other = "UPDATE \"_User\" SET \"_second_factor\" = '{\"secret\": \"c2VjcmV0\"}'"
+            let late = try await during([other], server) {
+                try await server.client.send("PUT", "/users/\(ana.id)", body, session: ana.token)
+            }
+            #expect(late.json["error"] == "MFA is already set up on this account", "\(late.text)")
+            let rows = try await server.sql.read(
+                Statement("SELECT \"_second_factor\" ->> 'secret' FROM \"_User\""), [])
+            #expect(rows.string(0, 0) == "c2VjcmV0")
+        }
+    }
 }
