@@ -23,7 +23,7 @@ extension Accounts {
     private static let setToken = Statement(
         """
         UPDATE "_User" SET "_login_token" = $2::text, "_login_token_expires_at" = $3::timestamptz
-        WHERE "objectId" = $1::text
+        WHERE "objectId" = $1::text AND "email" = $4::text RETURNING 1
         """)
     private static let claim = Statement(
         """
@@ -54,9 +54,11 @@ extension Accounts {
             kind: .logInLink, address: rows.string(0, 2), userId: userId, username: rows.optionalString(0, 1) ?? "",
             link: links.link(token), language: operation.request.language)
         try await operation.inTransaction { operation in
-            _ = try await operation.write(
-                Accounts.setToken, [.text(userId), .text(token.stored), Verification.end(links.life)])
-            try await send(message, operation)
+            let set = try await operation.write(
+                Accounts.setToken,
+                [.text(userId), .text(token.stored), Verification.end(links.life), .text(message.address)])
+            // Whose address has changed meanwhile gets no link to the old one.
+            if set.count > 0 { try await send(message, operation) }
         }
     }
 

@@ -25,7 +25,7 @@ extension Accounts {
     private static let setToken = Statement(
         """
         UPDATE "_User" SET "_perishable_token" = $2::text, "_perishable_token_expires_at" = $3::timestamptz
-        WHERE "objectId" = $1::text
+        WHERE "objectId" = $1::text AND coalesce("email", "username") = $4::text RETURNING 1
         """)
 
     /// `POST /requestPasswordReset`: a mail with a link. `token`: one that has expired, in the place of the address.
@@ -72,8 +72,11 @@ extension Accounts {
         let isNew = standing == nil
         try await operation.inTransaction { operation in
             if isNew {
-                _ = try await operation.write(
-                    Accounts.setToken, [.text(userId), .text(token.stored), Verification.end(mail.resetLife)])
+                let set = try await operation.write(
+                    Accounts.setToken,
+                    [.text(userId), .text(token.stored), Verification.end(mail.resetLife), .text(address)])
+                // Whose address has changed meanwhile gets no link to the old one.
+                guard set.count > 0 else { return }
             }
             try await send(message, operation)
         }

@@ -139,7 +139,7 @@ extension Accounts {
     private static let setVerification = Statement(
         """
         UPDATE "_User" SET "_email_verify_token" = $2::text, "_email_verify_token_expires_at" = $3::timestamptz
-        WHERE "objectId" = $1::text
+        WHERE "objectId" = $1::text AND "email" = $4::text RETURNING 1
         """)
 
     private func sendVerification(_ rows: Rows, in operation: Operation) async throws {
@@ -158,9 +158,14 @@ extension Accounts {
         let isNew = standing == nil
         try await operation.inTransaction { operation in
             if isNew {
-                _ = try await operation.write(
+                let set = try await operation.write(
                     Accounts.setVerification,
-                    [.text(userId), .text(token.stored), Verification.end(mail.verificationLife)])
+                    [
+                        .text(userId), .text(token.stored), Verification.end(mail.verificationLife),
+                        .text(message.address),
+                    ])
+                // Whose address has changed meanwhile gets no link to the old one.
+                guard set.count > 0 else { return }
             }
             try await send(message, operation)
         }

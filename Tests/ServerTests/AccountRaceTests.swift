@@ -99,4 +99,28 @@ import Wire
             #expect(rows.string(0, 0) == "c2VjcmV0")
         }
     }
+
+    @Test(arguments: ["/requestPasswordReset", "/requestLogInLink", "/verificationEmailRequest"])
+    func noLinkGoesToAnAddressThatIsLeft(path: String) async throws {
+        try await withMails { options in
+            options.publicServerURL = "http://127.0.0.1/parse"
+            options.verifyUserEmails = true
+            options.sendUserEmailVerification = false
+            options.auth = ["link": ["url": "http://127.0.0.1/entrar"]]
+        } _: { server, _ in
+            let ana = try await server.client.signUp("ana")
+            let address: JSON = ["email": "vieja@example.com"]
+            try await server.client.must("PUT", "/users/\(ana.id)", address, session: ana.token)
+            let change = "UPDATE \"_User\" SET \"email\" = 'nueva@example.com'"
+            let asked = try await during([change], server) { try await server.client.send("POST", path, address) }
+            #expect(asked.status == 200, "\(asked.text)")
+            let tokens = try await server.sql.read(
+                Statement(
+                    "SELECT coalesce(\"_perishable_token\", \"_login_token\", \"_email_verify_token\") IS NULL FROM \"_User\""
+                ), [])
+            #expect(tokens.bool(0, 0))
+            let mails = Statement("SELECT count(*) FROM \"_Job\" WHERE \"kind\" = 'mail'")
+            #expect(try await server.sql.read(mails, []).int(0, 0) == 0)
+        }
+    }
 }
