@@ -84,8 +84,8 @@ final class BadHost {
         case silent
         /// Says so much, and closes.
         case closes(after: String)
-        /// Says so much, and then goes on for ever.
-        case endless(after: String)
+        /// Says so much, and then the same again and again, for ever.
+        case endless(after: String, saying: String = " ")
     }
 
     private let loop: Loop
@@ -143,7 +143,7 @@ final class BadHost {
         case .closes(let text):
             say(descriptor, text)
             end(descriptor)
-        case .endless(let text):
+        case .endless(let text, _):
             say(descriptor, text)
             connections[descriptor]?.update(.write)
         }
@@ -154,7 +154,8 @@ final class BadHost {
     }
 
     private func pour(_ descriptor: Int32) {
-        let block = [UInt8](repeating: UInt8(ascii: " "), count: 65536)
+        guard case .endless(_, let words) = behaviour else { return }
+        let block = Array(String(repeating: words, count: 65536 / words.utf8.count).utf8)
         let count = send(descriptor, block, block.count, Int32(MSG_NOSIGNAL))
         if count < 0, errno != EAGAIN { return end(descriptor) }
         written += max(0, count)

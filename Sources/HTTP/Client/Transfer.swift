@@ -4,6 +4,9 @@ import Glibc
 
 /// One request on its way: owns libcurl's easy handle, its list of headers, and what has come back.
 final class Transfer {
+    /// Bytes of headers, those behind a body included, which libcurl bounds in a head alone.
+    private static let maxHeaderSize = 300 << 10
+
     let easy: UnsafeMutableRawPointer
     let waiter = Waiter()
     private let body: UnsafeMutableRawBufferPointer
@@ -11,6 +14,7 @@ final class Transfer {
     private let maxResponseSize: Int
     private var received: [UInt8] = []
     private var headers: [(name: String, value: String)] = []
+    private var headerSize = 0
     private var isTooLarge = false
     private let refuses: (@Sendable (PeerAddress.Host) -> Bool)?
     private var hasRefused = false
@@ -51,8 +55,7 @@ final class Transfer {
         hermes_curl_set_data_callback(easy, CURLOPT_HEADERFUNCTION) { data, size, count, transfer in
             guard let data, let transfer else { return 0 }
             let bytes = UnsafeRawBufferPointer(start: data, count: size * count)
-            Unmanaged<Transfer>.fromOpaque(transfer).takeUnretainedValue().receiveHeader(bytes)
-            return bytes.count
+            return Unmanaged<Transfer>.fromOpaque(transfer).takeUnretainedValue().receiveHeader(bytes) ? bytes.count : 0
         }
         if refuses != nil { checkAddresses(this) }
     }
@@ -123,7 +126,12 @@ final class Transfer {
         return true
     }
 
-    private func receiveHeader(_ bytes: UnsafeRawBufferPointer) {
+    private func receiveHeader(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        headerSize += bytes.count
+        guard headerSize <= Transfer.maxHeaderSize else {
+            isTooLarge = true
+            return false
+        }
         let line = String(decoding: bytes, as: UTF8.self).trimmingSuffix { $0.isNewline }
         if line.hasPrefix("HTTP/") {
             // Of a redirect or a 100 before it, nothing is kept.
@@ -132,6 +140,7 @@ final class Transfer {
             let value = line[line.index(after: colon)...].drop { $0 == " " || $0 == "\t" }
             headers.append((String(line[..<colon]), String(value)))
         }
+        return true
     }
 
     func error(_ result: CURLcode) -> (any Error)? {
