@@ -31,19 +31,26 @@ extension PeerAddress.Host {
     /// This machine, a network that the Internet does not route (RFC 6890), or no machine at all: loopback, unspecified,
     /// private, shared, multicast, reserved; link-local ones too.
     public var isPrivate: Bool {
+        if isTranslatedWithin { return true }
         if let four = embedded { return Self.privateBlocks.contains { four >> (32 - $0.length) == $0.prefix } }
         let isSiteLocal = high >> 54 == 0xfec0 >> 6
         return isLinkLocal || high >> 57 == 0xfc >> 1 || high >> 56 == 0xff || isSiteLocal || high == 0 && low <= 1
     }
 
     /// The IPv4 address that this one is, or leads to: mapped (`::ffff:1.2.3.4`), compatible (`::1.2.3.4`), translated
-    /// (`64:ff9b::1.2.3.4`, RFC 6052) or tunnelled (`2002:102:304::`, RFC 3056).
+    /// (`64:ff9b::1.2.3.4`, RFC 6052; `::ffff:0:1.2.3.4`, RFC 7915; `64:ff9b:1::1.2.3.4`, within a site, RFC 8215) or
+    /// tunnelled (`2002:102:304::`, RFC 3056; Teredo, which holds it inverted, RFC 4380).
     private var embedded: UInt32? {
         let isCompatible = high == 0 && low >> 32 == 0 && low > 1
+        let isMapped = high == 0 && (low >> 32 == 0xffff || low >> 32 == 0xffff_0000)
         let isTranslated = high == 0x0064_ff9b_0000_0000 && low >> 32 == 0
-        if high == 0 && low >> 32 == 0xffff || isCompatible || isTranslated { return UInt32(truncatingIfNeeded: low) }
+        if isMapped || isCompatible || isTranslated || isTranslatedWithin { return UInt32(truncatingIfNeeded: low) }
+        if high >> 32 == 0x2001_0000 { return ~UInt32(truncatingIfNeeded: low) }
         return high >> 48 == 0x2002 ? UInt32(truncatingIfNeeded: high >> 16) : nil
     }
+
+    /// 64:ff9b:1::/48: where its translator leads to, the site alone knows.
+    private var isTranslatedWithin: Bool { high >> 16 == 0x0064_ff9b_0001 }
 
     /// By their first bits: 0/8, 10/8, 100.64/10, 127/8, 169.254/16, 172.16/12, 192.0.0/24, 192.168/16, 198.18/15, and
     /// from 224 on.
