@@ -45,6 +45,8 @@ public struct CloudCode: Sendable {
     public var failedPage: (@Sendable (Int, String, String?) -> CloudAnswer)?
     /// The cookie in which browsers keep the session that pages are asked with.
     public var sessionCookie: String?
+    /// Paths of pages: where somebody logs in, and where he asks for a mail to choose another password.
+    public var accountPages: (logIn: String, recovery: String)?
     /// Says which language somebody reads: told `user`, answers a text or nothing.
     public var language: CloudHandler?
     /// How often clients may ask for routes, beside the option `rateLimit`.

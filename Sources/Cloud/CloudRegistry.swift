@@ -43,6 +43,7 @@ extension CloudCode {
             merged.rateLimits += part.rateLimits
             merged.failedPage = merged.failedPage ?? part.failedPage
             merged.sessionCookie = merged.sessionCookie ?? part.sessionCookie
+            merged.accountPages = merged.accountPages ?? part.accountPages
             merged.language = merged.language ?? part.language
             merged.notesPresence = merged.notesPresence || part.notesPresence
             for (name, job) in part.jobs where merged.jobs[name] == nil {

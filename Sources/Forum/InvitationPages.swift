@@ -130,12 +130,16 @@ private struct InvitationPage {
         case .accepted:
             return "<p>\(language.choose("Tú y", "You and")) <b>\(sender.escapedForHTML)</b> "
                 + language.choose("ya podéis charlar en el foro.", "can now talk in the forum.") + "</p>"
+                + wayOn("/amigos", "Ver a tus amigos", "See your friends")
         case .declined:
-            return "<p>\(language.choose("No se lo decimos a nadie.", "Nobody is told.")) "
-                + "<b>\(sender.escapedForHTML)</b></p>"
+            return "<p>\(language.choose("No se lo decimos a", "We do not tell")) "
+                + "<b>\(sender.escapedForHTML)</b>.</p>" + wayToTopics
         case .expired:
-            return "<p>\(language.choose("Las invitaciones valen 30 días.", "Invitations hold for 30 days.")) "
-                + "<b>\(sender.escapedForHTML)</b></p>"
+            let name = "<b>\(sender.escapedForHTML)</b>"
+            return "<p>"
+                + language.choose(
+                    "Las invitaciones valen 30 días. Pídele otra a \(name).",
+                    "Invitations hold for 30 days. Ask \(name) for another one.") + "</p>" + wayToTopics
         case .noAccount:
             return "<p>"
                 + language.choose(
@@ -147,9 +151,15 @@ private struct InvitationPage {
         case .unknown:
             return "<p>"
                 + language.choose(
-                    "Comprueba que el enlace está entero.", "Check that the link is complete.") + "</p>"
+                    "Comprueba que el enlace está entero.", "Check that the link is complete.") + "</p>" + wayToTopics
         }
     }
+
+    private func wayOn(_ path: String, _ spanish: String, _ english: String) -> String {
+        "<p><a href=\"\(path)\">\(language.choose(spanish, english))</a></p>"
+    }
+
+    private var wayToTopics: String { wayOn("/", "Ver los temas", "See the topics") }
 
     /// Where the forum leads who has signed up.
     private var comeBack: String { "/invitacion?token=\(token)".inURL }
@@ -174,10 +184,10 @@ private struct InvitationPage {
         .app{margin:0 0 1.5rem;font-weight:600;color:#3b5568}\
         blockquote{margin:0 0 1.5rem;padding:.5rem 1rem;border-left:4px solid #0b5c8a}\
         button{width:100%;font:inherit;font-weight:600;padding:.7rem;margin:0 0 .75rem;border:2px solid #0b5c8a;\
-        border-radius:.4rem;background:#0b5c8a;color:#fff;cursor:pointer}.second{background:none;color:#0b5c8a}\
+        border-radius:.4rem;background:#0b5c8a;color:#fff;cursor:pointer}a{color:#0b5c8a;font-weight:600}.second{background:none;color:#0b5c8a}\
         :focus-visible{outline:3px solid #e08a00;outline-offset:2px}\
         @media(prefers-color-scheme:dark){body{background:#10161c;color:#e6edf3}main{background:#1a232c}\
         .app{color:#9fb8c9}button{background:#5cb8ea;border-color:#5cb8ea;color:#08202f}\
-        .second{background:none;color:#5cb8ea}}
+        .second{background:none;color:#5cb8ea}a{color:#5cb8ea}}
         """
 }

@@ -99,6 +99,15 @@ extension Hermes {
     /// for granted that another site may have caused.
     public func sessionCookie(_ name: String) { register { $0.sessionCookie = name } }
 
+    /// What the server's own pages, to which mails lead, lead on to.
+    ///
+    /// - Parameters:
+    ///   - logIn: the path of the page on which one logs in.
+    ///   - recovery: the path of the page on which one asks for a mail to choose another password.
+    public func accountPages(logIn: String, recovery: String) {
+        register { $0.accountPages = (logIn, recovery) }
+    }
+
     /// A file that the program carries, for browsers: a style sheet, a script, a picture as SVG. Its path has a part of
     /// its digest in it, so that browsers keep it for a year and ask again only when it is another one.
     ///

@@ -89,7 +89,11 @@ final class API {
         if http.method == "OPTIONS" { return Answer(body: []) }
         cloud.refresh()
         if path.first?.lowercased() == "health" { return Answer(json: ["status": "ok"]) }
-        if let page = try await pages.answer(http, path, client: client) { return page }
+        if let page = try await pages.answer(
+            http, path, client: client, accountPages: cloud.code.accountPages)
+        {
+            return page
+        }
         // Identify.
         var method = http.method == "HEAD" ? "GET" : http.method
         let asSent = routes.match(method, path)

@@ -42,6 +42,8 @@ enum Page: String, CaseIterable, Sendable {
     private struct Text {
         let title: String
         let body: String
+        /// Said where there is no page to lead on to.
+        var alone = ""
     }
 
     private func text(_ language: Language) -> Text {
@@ -57,11 +59,12 @@ enum Page: String, CaseIterable, Sendable {
         case (.passwordResetLinkInvalid, .spanish):
             Text(
                 title: "Este enlace ya no vale",
-                body: "Puede que lo hayas usado ya o que haya caducado. Pide otro desde la aplicación.")
+                body: "Puede que lo hayas usado ya o que haya caducado.", alone: "Pide otro desde la aplicación.")
         case (.passwordResetLinkInvalid, .english):
             Text(
                 title: "This link no longer works",
-                body: "It may have been used already, or be too old. Ask for another one in the application.")
+                body: "It may have been used already, or be too old.",
+                alone: "Ask for another one in the application.")
         case (.emailVerificationSuccess, .spanish):
             Text(title: "Dirección confirmada", body: "Gracias: tu dirección de correo queda confirmada.")
         case (.emailVerificationSuccess, .english):
@@ -102,6 +105,22 @@ enum Page: String, CaseIterable, Sendable {
         var error: String?
         /// Where the page's form goes.
         var action = ""
+        /// The application's own pages.
+        var accountPages: (logIn: String, recovery: String)?
+    }
+
+    /// A link to what comes next.
+    private func wayOn(_ contents: Contents) -> String {
+        let isSpanish = contents.language == .spanish
+        let way: (path: String, words: String)
+        switch (self, contents.accountPages) {
+        case (.passwordResetSuccess, let pages?), (.emailVerificationSuccess, let pages?):
+            way = (pages.logIn, isSpanish ? "Entrar" : "Log in")
+        case (.passwordResetLinkInvalid, let pages?):
+            way = (pages.recovery, isSpanish ? "Pedir otro enlace" : "Ask for another link")
+        default: return ""
+        }
+        return "<p><a href=\"\(way.path.htmlEscaped)\">\(way.words)</a></p>"
     }
 
     /// The one style sheet, allowed by its digest in the pages' Content-Security-Policy.
@@ -114,11 +133,11 @@ enum Page: String, CaseIterable, Sendable {
         .app{margin:0 0 1.5rem;font-weight:600;color:#3b5568}label{display:block;margin:0 0 .35rem;font-weight:600}\
         input{width:100%;font:inherit;padding:.6rem .7rem;margin:0 0 1rem;border:1px solid #6b7c8a;border-radius:.4rem;\
         background:#fff;color:inherit}button{width:100%;font:inherit;font-weight:600;padding:.7rem;border:0;\
-        border-radius:.4rem;background:#0b5c8a;color:#fff;cursor:pointer}\
+        border-radius:.4rem;background:#0b5c8a;color:#fff;cursor:pointer}a{color:#0b5c8a;font-weight:600}\
         :focus-visible{outline:3px solid #e08a00;outline-offset:2px}\
         .error{border-left:4px solid #b3261e;padding:.5rem .75rem;background:#fdecea;color:#7a1610}\
         @media(prefers-color-scheme:dark){body{background:#10161c;color:#e6edf3}main{background:#1a232c}\
-        .app{color:#9fb8c9}input{background:#10161c;border-color:#8aa0b0}button{background:#5cb8ea;color:#08202f}\
+        .app{color:#9fb8c9}input{background:#10161c;border-color:#8aa0b0}button{background:#5cb8ea;color:#08202f}a{color:#5cb8ea}\
         .error{background:#3b1512;color:#ffd9d4}}
         """
 
@@ -152,6 +171,8 @@ enum Page: String, CaseIterable, Sendable {
                 """
         default: break
         }
+        let wayOn = wayOn(contents)
+        let body = wayOn.isEmpty && !text.alone.isEmpty ? "\(text.body) \(text.alone)" : text.body
         let error = contents.error.map { "<p class=\"error\" role=\"alert\">\($0.htmlEscaped)</p>" } ?? ""
         return """
             <!doctype html>
@@ -160,7 +181,7 @@ enum Page: String, CaseIterable, Sendable {
             <meta name="robots" content="noindex"><title>\(text.title.htmlEscaped) · \(contents.appName.htmlEscaped)\
             </title><style>\(Page.style)</style></head>
             <body><main><p class="app">\(contents.appName.htmlEscaped)</p><h1>\(text.title.htmlEscaped)</h1>\
-            <p>\(text.body.htmlEscaped)</p>\(error)\(form)</main></body></html>
+            <p>\(body.htmlEscaped)</p>\(error)\(form)\(wayOn)</main></body></html>
 
             """
     }

@@ -12,11 +12,15 @@ struct PageRoutes {
     let ownPages: OwnPages?
 
     /// A request for a page; nil where the path is none's.
-    func answer(_ http: HTTPRequest, _ path: [String], client: String) async throws -> Answer? {
+    ///
+    /// - Parameter accountPages: the application's own.
+    func answer(
+        _ http: HTTPRequest, _ path: [String], client: String, accountPages: (logIn: String, recovery: String)?
+    ) async throws -> Answer? {
         guard path.first == options.pages.pagesEndpoint else { return nil }
         let method = http.method == "HEAD" ? "GET" : http.method
         if path.count == 2, method == "GET", let page = Page.byFile[path[1]] {
-            return show(page, Call(http, options))
+            return show(page, Call(http, options, accountPages))
         }
         guard path.count == 3 else { return nil }
         let route = (method, path[2])
@@ -24,7 +28,8 @@ struct PageRoutes {
             return nil
         }
         guard path[1] == options.appId else { throw Identification.unauthorized }
-        let call = Call(http, options, body: method == "POST" ? try RequestBody.members(http, as: .object) : nil)
+        let call = Call(
+            http, options, accountPages, body: method == "POST" ? try RequestBody.members(http, as: .object) : nil)
         var info = RequestInfo()
         info.id = http.id
         info.address = client
@@ -46,8 +51,13 @@ struct PageRoutes {
         let language: Page.Language
         /// A script asks, which wants JSON.
         let wantsJSON: Bool
+        let accountPages: (logIn: String, recovery: String)?
 
-        init(_ http: HTTPRequest, _ options: ServerOptions, body: JSONObject? = nil) {
+        init(
+            _ http: HTTPRequest, _ options: ServerOptions, _ accountPages: (logIn: String, recovery: String)?,
+            body: JSONObject? = nil
+        ) {
+            self.accountPages = accountPages
             var values = body ?? JSONObject()
             for (name, value) in RequestBody.pairs(http.query ?? "") where values[name] == nil {
                 values[name] = .string(value)
@@ -143,6 +153,7 @@ struct PageRoutes {
         var contents = Page.Contents()
         contents.appName = options.appName
         contents.language = call.language
+        contents.accountPages = call.accountPages
         contents.token = token
         contents.username = username
         contents.error = error

@@ -76,6 +76,27 @@ import Testing
         }
     }
 
+    /// Who has chosen a password, or whose link is too old, goes on from there.
+    @Test func theServersPagesLeadOn() async throws {
+        try await withSite { site in
+            for (language, logIn, recovery) in [
+                ("es", "Entrar", "Pedir otro enlace"), ("en", "Log in", "Ask for another link"),
+            ] {
+                let browser = site.visitor(language).browser
+                for (name, link) in [
+                    ("password_reset_success", "<a href=\"/entrar\">\(logIn)</a>"),
+                    ("email_verification_success", "<a href=\"/entrar\">\(logIn)</a>"),
+                    ("password_reset_link_invalid", "<a href=\"/recuperar\">\(recovery)</a>"),
+                ] {
+                    let page = try await browser.get("/parse/apps/\(name).html")
+                    #expect(page.status == 200 && page.text.contains(link), "\(page.text)")
+                }
+                let none = try await browser.get("/invitacion?token=x")
+                #expect(none.status == 404 && none.text.contains("<a href=\"/\">"))
+            }
+        }
+    }
+
     @Test func theServersRefusalsAreSaidInTheReadersLanguage() async throws {
         let options: [String: Value] = [
             "accountLockout": ["threshold": 2, "duration": 7],
