@@ -64,6 +64,38 @@ import Testing
         }
     }
 
+    /// A topic is closed or deleted, and a comment's quarter of an hour ends, while somebody writes.
+    @Test func whatIsWrittenTooLateIsShown() async throws {
+        try await withSite { site in
+            let ana = try await site.member("ana")
+            let path = try await ana.open("Auroras en marzo")
+            let proof = try #require(try await ana.get(path).formToken)
+            func sent(_ form: [String: String], to path: String, _ status: Int) async throws -> TestPage {
+                let page = try await ana.browser.post(path, form.merging(["prueba": proof]) { $1 })
+                #expect(page.status == status, "\(page.text)")
+                #expect(page.text.contains("Lo que habías escrito") && page.text.contains(">\nAl norte</textarea>"))
+                return page
+            }
+            let said = try #require(try await ana.send(["comentario": "Uno"], to: path).header("Location"))
+            let comment = String(said.split(separator: "#c")[1])
+            let old = Value.date(Date(timeIntervalSinceNow: -1000))
+            #expect(
+                try await site.client.asMaster.put("classes/Comentarios/\(comment)", ["fecha": old]).status == 200)
+            let late = try await sent(["comentario": "Al norte"], to: "/comentario/\(comment)/editar", 403)
+            #expect(late.text.contains("durante quince minutos"))
+            #expect(
+                try await site.client.asMaster.put("classes/Comentarios/\(comment)", ["oculto": true]).status == 200)
+            let hidden = try await ana.get("/comentario/\(comment)/editar")
+            #expect(hidden.text.contains("han ocultado el comentario") && !hidden.text.contains("value=\"borrar\""))
+            try await ana.send(["accion": "cerrar"], to: path + "/editar")
+            let closed = try await sent(["comentario": "Al norte"], to: path, 400)
+            #expect(closed.text.contains("El tema está cerrado"))
+            try await ana.send(["accion": "abrir"], to: path + "/editar")
+            #expect(try await site.client.asMaster.delete("classes/Temas/\(path.dropFirst(6))").status == 200)
+            _ = try await sent(["comentario": "Al norte"], to: path, 404)
+        }
+    }
+
     @Test func whatIsRefusedSaysWhyInTheReadersLanguage() async throws {
         try await withSite { site in
             _ = try await site.member("ana")

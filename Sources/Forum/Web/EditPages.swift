@@ -70,7 +70,11 @@ extension Visit {
                 """
         } else {
             leaf.body += quote(comment)
-            if isMine {
+            if isMine, comment.oculto == true {
+                leaf.body +=
+                    "<p class=\"hint\">\(say("Los moderadores han ocultado el comentario: solo tú y ellos lo veis.", "The moderators have hidden the comment: only you and they see it."))</p>"
+            } else if isMine {
+                if fault != nil { leaf.body += written }
                 leaf.body +=
                     "<p class=\"hint\">\(say("Un comentario se cambia durante quince minutos; borrarlo puedes siempre.", "A comment can be changed for fifteen minutes; deleted, always."))</p>"
             }
@@ -82,9 +86,12 @@ extension Visit {
                 isHidden ? say("Mostrar de nuevo", "Show again") : say("Ocultar", "Hide"), to: action,
                 ["accion": isHidden ? "mostrar" : "ocultar"])
         }
-        buttons += button(
-            say("Borrar", "Delete"), to: action, ["accion": "borrar"], kind: "bad",
-            asks: say("¿Borrar el comentario para siempre?", "Delete the comment for good?"))
+        // Of a hidden one the author keeps nothing but the sight.
+        if isModerator || comment.oculto != true {
+            buttons += button(
+                say("Borrar", "Delete"), to: action, ["accion": "borrar"], kind: "bad",
+                asks: say("¿Borrar el comentario para siempre?", "Delete the comment for good?"))
+        }
         leaf.body += "<div class=\"buttons\">\(buttons)</div>\(backLink(try await path(of: comment)))"
         return page(leaf)
     }

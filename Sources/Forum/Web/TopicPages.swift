@@ -108,8 +108,9 @@ extension Visit {
 
     private func commentForm(_ topic: Record<Tema>, draft: String, fault: Fault?) -> HTML {
         guard topic.cerrado != true else {
-            return
-                "<p class=\"empty\">\(say("El tema está cerrado: ya no se comenta.", "The topic is closed to comments."))</p>"
+            let closed = say("El tema está cerrado: ya no se comenta.", "The topic is closed to comments.")
+            guard fault != nil else { return "<p class=\"empty\">\(closed)</p>" }
+            return "<p class=\"error\" role=\"alert\" id=\"comentar\">\(closed)</p>\(written)"
         }
         guard member != nil else {
             let back = "/tema/\(topic.objectId ?? "")".inURL

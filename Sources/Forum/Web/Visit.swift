@@ -249,8 +249,15 @@ extension Visit {
         var leaf = Leaf(title, isPrivate: true)
         leaf.status = fault.status
         leaf.body = """
-            <p>\(fault.message)</p><p><a class="button" href="/">\(say("Ver los temas", "See the topics"))</a></p>
+            <p>\(fault.message)</p>\(written)<p><a class="button" href="/">\(say("Ver los temas", "See the topics"))</a></p>
             """
         return page(leaf)
+    }
+
+    /// What was sent to where there is no form for it any more, to be taken elsewhere.
+    var written: HTML {
+        let texts = ["comentario", "cuerpo", "mensaje", "motivo"].map(field)
+        guard let text = texts.first(where: { !$0.isBlank })?.withPlainLines else { return .none }
+        return textarea("escrito", say("Lo que habías escrito", "What you had written"), value: text, more: " readonly")
     }
 }
