@@ -24,6 +24,9 @@ struct Refusal: Error {
     static let noSession = Refusal(142, "Hace falta una sesión: entra primero.", "This needs a session: log in first.")
     static let noMember = Refusal(
         119, "Solo los miembros pueden hacerlo: regístrate primero.", "Only members can do this: sign up first.")
+    static let banned = Refusal(
+        119, "Tu cuenta ya no puede escribir en el foro: habla con quien lo lleva.",
+        "Your account can no longer write in the forum: talk to who runs it.")
     static let noAddress = Refusal(
         125, "La dirección de correo no es válida.", "The email address is not valid.")
     static let kept = Refusal(119, "No se permite cambiar eso.", "This cannot be changed.")

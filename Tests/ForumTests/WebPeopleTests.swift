@@ -139,6 +139,42 @@ import Testing
         }
     }
 
+    @Test func whoMayWriteNoMoreIsToldSoAndReadsHisChats() async throws {
+        try await withSite { site in
+            let ana = try await site.member("ana")
+            let bob = try await site.member("bob", "en")
+            _ = try await site.member("eva")
+            let topic = try await ana.open("Auroras en marzo")
+            try await bob.send(["accion": "buscar", "dato": "ana@example.com"], to: "/amigos")
+            let begun = try await bob.send(["accion": "conversar", "usuario": "ana"], to: "/charlas", from: "/amigos")
+            let chat = try #require(begun.header("Location"))
+            let made = try await bob.send(["accion": "grupo", "nombre": "Lofoten", "con:ana": "1"], to: "/charlas")
+            let group = try #require(made.header("Location"))
+            let proof = try #require(try await bob.get(topic).formToken)
+            try await site.ban("bob")
+            for path in [chat, group, "/charlas", "/avisos", "/ajustes", topic] {
+                #expect(!(try await bob.get(path).text.contains("sign up")), "\(path)")
+            }
+            #expect(try await bob.get("/charlas").text.contains(chat))
+            let words = "Your account can no longer write in the forum"
+            for (path, form) in [
+                (topic, ["comentario": "Al norte"]), ("/nuevo", ["tema": "Otro tema", "comentario": "Al norte"]),
+                ("/miembro/eva", ["accion": "invitar", "mensaje": "Al norte"]),
+                ("/amigos", ["accion": "invitar", "correo": "x@example.com", "mensaje": "Al norte"]),
+            ] {
+                var whole = form
+                whole["prueba"] = proof
+                let refused = try await bob.browser.post(path, whole)
+                #expect(refused.text.contains(words) && refused.text.contains("Al norte</textarea>"), "\(refused.text)")
+                #expect([403].contains(refused.status) && !refused.text.contains("sign up"), "\(path)")
+            }
+            for path in [topic, "/nuevo"] {
+                let page = try await bob.get(path)
+                #expect(page.text.contains(words) && !page.text.contains("<textarea"), "\(path)")
+            }
+        }
+    }
+
     @Test func aNoticeOfADeletedTopicSaysSo() async throws {
         try await withSite { site in
             let ana = try await site.member("ana")

@@ -66,14 +66,19 @@ struct Site: Sendable {
         return visitor
     }
 
-    func give(_ name: String, _ role: String) async throws {
+    func give(_ name: String, _ role: String) async throws { try await change(name, role, "AddRelation") }
+
+    /// Has somebody write no more.
+    func ban(_ name: String) async throws { try await change(name, "nuevos", "RemoveRelation") }
+
+    private func change(_ name: String, _ role: String, _ operation: String) async throws {
         let users = try await client.asMaster.get("users?limit=1000")
         let user = try #require(users["results"]?.array?.first { $0["username"]?.string == name })
         let roles = try await client.asMaster.get("roles")
         let found = try #require(roles["results"]?.array?.first { $0["name"]?.string == role })
         let pointer = Value.pointer(AnyPointer("_User", user["objectId"]?.string ?? ""))
         let answer = try await client.asMaster.put(
-            "roles/\(found["objectId"]?.string ?? "")", ["users": ["__op": "AddRelation", "objects": [pointer]]])
+            "roles/\(found["objectId"]?.string ?? "")", ["users": ["__op": .string(operation), "objects": [pointer]]])
         #expect(answer.status == 200, "\(answer.body)")
     }
 }

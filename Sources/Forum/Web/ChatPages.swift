@@ -35,13 +35,18 @@ extension Visit {
         }
     }
 
+    /// Who may write no more goes on reading his chats, and begins none.
+    private func friendsToChoose() async throws -> [Friend] {
+        do { return try await friendList() } catch let error as ParseError where error.code == 119 { return [] }
+    }
+
     // MARK: the list
 
     fileprivate func chats(_ fault: Fault? = nil) async throws -> Page {
         _ = try requireMember()
         let found = try await database.page(
             Query(Conversacion.self).include("miembros", "ultimoAutor").limit(50), from: query("desde"))
-        let friends = try await friendList()
+        let friends = try await friendsToChoose()
         var leaf = Leaf(say("Charlas", "Chats"), isPrivate: true)
         leaf.place = "/charlas"
         leaf.status = fault?.status ?? 200
@@ -212,7 +217,7 @@ extension Visit {
             asks: say("¿Vaciar la charla? Solo para ti.", "Empty the chat? For you alone."))
         if chat.esGrupo == true {
             let there = Set((chat.miembros ?? []).compactMap { $0.object?.username })
-            let others = try await friendList().filter { !there.contains($0.name) }
+            let others = try await friendsToChoose().filter { !there.contains($0.name) }
             if !others.isEmpty {
                 html += """
                     <form class="card" method="post" action="\(action)">\(formToken)<h2>\(say("Añadir al grupo", "Add to the group"))</h2>\

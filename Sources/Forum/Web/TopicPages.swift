@@ -119,6 +119,9 @@ extension Visit {
                 <a href="/registro?a=\(back)">\(say("regístrate", "sign up"))</a> \(say("para comentar.", "to comment."))</p>
                 """
         }
+        guard request.isMember else {
+            return "<p class=\"invite\" id=\"comentar\">\(Refusal.banned.said(language))</p>\(written)"
+        }
         let error: HTML? = fault.map { "<p class=\"error\" role=\"alert\">\($0.message)</p>" }
         return """
             <form class="card" method="post" action="/tema/\(topic.objectId ?? "")#comentar" id="comentar" data-draft>\

@@ -179,6 +179,9 @@ struct Fault: Error {
         // Nothing but cursors is asked wrong by a page.
         case 102:
             (status, message) = (404, visit.say("Esa página ya no existe.", "There is no such page any more."))
+        // Who has an account is not to sign up: it was taken from him to write.
+        case 119 where visit.member != nil && said == Refusal.noMember.said(visit.language):
+            (status, message) = (403, Refusal.banned.said(visit.language))
         case 119, 209: (status, message) = (403, said)
         case 142: (status, message) = (400, visit.labelled(said))
         case 137 where said == Refusal.repeated.said(visit.language):

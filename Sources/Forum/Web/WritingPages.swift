@@ -14,6 +14,11 @@ extension Visit {
         leaf.status = fault?.status ?? 200
         leaf.error = fault?.message
         leaf.errorLink = link(toStanding: fault)
+        guard request.isMember else {
+            leaf.error = Refusal.banned.said(language)
+            leaf.body = written
+            return page(leaf)
+        }
         let name = input(
             "tema", say("Nombre del tema", "Name of the topic"), value: field("tema"),
             hint: say("De 6 a 200 letras. Di de qué trata.", "6 to 200 letters. Say what it is about."),
