@@ -431,6 +431,15 @@ def as_friend(walk, topic):
         "conversacion": {"__type": "Pointer", "className": "Conversaciones", "objectId": chat.split("/")[-1]},
         "tipo": "texto", "cuerpo": "Salen los martes."}, walk.tokens["vega"])
     b.until("document.querySelector('.chat').innerText.includes('Salen los martes')", "a message of the other comes by itself")
+    # So does the first of all.
+    walk.server.call("POST", "functions/borrarConversacion", {"conversacion": chat.split("/")[-1]}, server_session(walk))
+    walk.open(chat)
+    walk.shows("Sin mensajes todavía")
+    walk.server.call("POST", "classes/Mensajes", {
+        "conversacion": {"__type": "Pointer", "className": "Conversaciones", "objectId": chat.split("/")[-1]},
+        "tipo": "texto", "cuerpo": "¿Sigues ahí?"}, walk.tokens["vega"])
+    b.until("document.querySelector('.chat').innerText.includes('¿Sigues ahí?')", "the first message comes by itself")
+    assert "Sin mensajes" not in walk.text()
     walk.look("chat")
     b.screen(*WIDTHS[0])
     walk.open("/charlas")

@@ -61,7 +61,7 @@ extension Visit {
                 chat.esGrupo == true ? chat.ultimoAutor?.object?.username.map { "\(HTML.name($0)): " } : nil
             return """
                 <li><h2><a href="/charla/\(chat.objectId ?? "")">\(HTML.name(title(of: chat)))</a>\(new)</h2>\
-                <p class="meta">\(who)\(preview(chat)) · \(ago(chat.ultimaFecha))</p></li>
+                <p class="meta">\(who)\(HTML.name(preview(chat))) · \(ago(chat.ultimaFecha))</p></li>
                 """
         }
         leaf.body =

@@ -35,6 +35,7 @@ extension Visit {
             "Un foro para gente que prepara viajes: pregunta, cuenta y haz amigos.",
             "A forum for people who plan journeys: ask, tell, and make friends.")
         leaf.aside = openButton
+        leaf.done = doneText
         if member == nil, cursor == nil {
             leaf.body += """
                 <p class="lead">\(leaf.description ?? "") \

@@ -161,6 +161,8 @@
       const items = [...(fresh?.children ?? [])].filter((item) => !known.has(item.id));
       if (!items.length) return;
       tellTimes(page);
+      // That there were none.
+      document.querySelector("main > .empty")?.remove();
       chat.append(...items);
       items.at(-1).scrollIntoView({ block: "nearest" });
     }, 5000);
