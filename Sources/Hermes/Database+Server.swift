@@ -59,6 +59,24 @@ extension Database {
         try await send("POST", ["requestPasswordReset"], JSONObject([("email", .string(email))]))
     }
 
+    /// All that is kept of the account whose rights these are, as JSON.
+    ///
+    /// - Throws: what `GET /users/me/export` answers, 100 where that was asked for too often.
+    public func exportAccount() async throws -> String {
+        try await send("GET", ["users", "me", "export"]).description
+    }
+
+    /// Deletes the account whose rights these are, with its sessions.
+    ///
+    /// - Parameter authData: with which the account is confirmed beside the password: of a second factor
+    ///   `["mfa": ["token": …]]`.
+    /// - Throws: 101 for a wrong password, -1 where a code is missing, 141 where it is wrong.
+    public func deleteAccount(password: String, authData: [String: Value] = [:]) async throws {
+        var body = JSONObject([("password", .string(password))])
+        if !authData.isEmpty { body["authData"] = Value.object(authData).json }
+        try await send("POST", ["users", "me", "delete"], body)
+    }
+
     // MARK: roles
 
     /// A role by its name.

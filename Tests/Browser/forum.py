@@ -461,6 +461,10 @@ def as_friend(walk, topic):
     b.screen(*WIDTHS[0])
     walk.press_button("main form button")
     walk.shows("Guardado")
+    walk.follow("main a[href='/ajustes/cuenta']")
+    walk.look("account")
+    b.screen(*WIDTHS[0])
+    walk.open("/ajustes")
     assert not b.run("document.querySelector('[name=avisos]').checked")
 
 

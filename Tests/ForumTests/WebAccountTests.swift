@@ -76,6 +76,59 @@ import Testing
         }
     }
 
+    @Test func anAccountIsTakenAlongAndClosed() async throws {
+        try await withSite(["accountExport": ["hourly": 1]]) { site in
+            let ana = try await site.member("ana")
+            let topic = try await ana.open("Auroras en marzo", "Al norte")
+            #expect(try await ana.get("/ajustes").text.contains("href=\"/ajustes/cuenta\""))
+            #expect(
+                try await site.visitor().get("/ajustes/cuenta", 303).header("Location")?.hasPrefix("/entrar") == true)
+            let file = try await ana.send([:], to: "/ajustes/datos", from: "/ajustes/cuenta", 200)
+            #expect(file.header("Content-Disposition") == "attachment; filename=\"hermes-forum.json\"")
+            let told = try JSONSerialization.jsonObject(with: Data(file.text.utf8)) as? [String: Any]
+            #expect((told?["user"] as? [String: Any])?["email"] as? String == "ana@example.com", "\(file.text)")
+            let often = try await ana.send([:], to: "/ajustes/datos", from: "/ajustes/cuenta", 429)
+            #expect(often.text.contains("Ya has pedido tus datos hace poco."))
+            // Another site closes nothing, nor does who only sits at the machine.
+            #expect(try await ana.browser.post("/ajustes/cuenta", ["clave": "Clave-7"]).status == 403)
+            #expect(try await ana.browser.post("/ajustes/datos", [:]).status == 403)
+            for (password, words) in [("otra", "La contraseña no es correcta."), ("", "Falta la contraseña.")] {
+                let refused = try await ana.send(["clave": password], to: "/ajustes/cuenta", 400)
+                #expect(refused.text.contains(words), "\(refused.text)")
+            }
+            let closed = try await ana.send(["clave": "Clave-7"], to: "/ajustes/cuenta")
+            #expect(closed.header("Location") == "/?hecho=cuenta" && ana.browser.cookies["sesion"] == nil)
+            #expect(try await ana.get("/?hecho=cuenta").text.contains("Tu cuenta está cerrada."))
+            let page = try await ana.get(topic)
+            #expect(page.text.contains("Al norte") && page.text.contains("alguien que se fue"))
+            try await ana.send(["usuario": "ana", "clave": "Clave-7"], to: "/entrar", 400)
+        }
+    }
+
+    @Test func aSecondFactorIsAskedForBeforeAnAccountIsClosed() async throws {
+        try await withSite(["auth": ["mfa": [:]]]) { site in
+            let bob = try await site.member("bob", "en")
+            let session = site.client.asSession(bob.browser.cookies["sesion"] ?? "")
+            let now = Int64(Date().timeIntervalSince1970) / 30
+            let password = try #require(OneTimePassword(secret: WebAccountTests.secret, digits: 6))
+            let mfa: Value = [
+                "secret": .string(WebAccountTests.secret), "token": .string(password.password(at: now - 1)),
+            ]
+            let done = try await session.put(
+                "users/\(try await session.get("users/me").id)", ["authData": ["mfa": mfa]])
+            let code = try #require(
+                done["authDataResponse"]?["mfa"]?["recovery"]?.string?.split(separator: ", ").first, "\(done.body)")
+            var form = ["clave": "Clave-7"]
+            let asked = try await bob.send(form, to: "/ajustes/cuenta", 403)
+            #expect(asked.text.contains("asks for a code too") && asked.text.contains("name=\"codigo\""))
+            form["codigo"] = "000 000"
+            #expect(try await bob.send(form, to: "/ajustes/cuenta", 400).text.contains("The code is wrong"))
+            form["codigo"] = String(code)
+            try await bob.send(form, to: "/ajustes/cuenta")
+            #expect(bob.browser.cookies["sesion"] == nil)
+        }
+    }
+
     /// Who has chosen a password, or whose link is too old, goes on from there.
     @Test func theServersPagesLeadOn() async throws {
         try await withSite { site in

@@ -24,6 +24,16 @@ extension Visit {
 
     // MARK: log in
 
+    /// For the second factor.
+    var codeField: HTML {
+        input(
+            "codigo", say("Código", "Code"),
+            hint: say(
+                "El de seis cifras de tu aplicación, o uno de recuperación.",
+                "The six digits of your app, or a recovery code."),
+            more: " autocomplete=\"one-time-code\" autocapitalize=\"none\" spellcheck=\"false\" required")
+    }
+
     /// The form's own fields.
     private static let logInFields: Set = ["usuario", "clave", "codigo", "prueba", "a", carries]
     /// Says that the form takes another one along, which the session's end has stopped.
@@ -47,15 +57,7 @@ extension Visit {
         let password = input(
             "clave", say("Contraseña", "Password"), type: "password",
             more: " autocomplete=\"current-password\" required")
-        var code = HTML.none
-        if asksForCode {
-            code = input(
-                "codigo", say("Código", "Code"),
-                hint: say(
-                    "El de seis cifras de tu aplicación, o uno de recuperación.",
-                    "The six digits of your app, or a recovery code."),
-                more: " autocomplete=\"one-time-code\" autocapitalize=\"none\" spellcheck=\"false\" required")
-        }
+        let code = asksForCode ? codeField : .none
         if fault == nil, request.user == nil, request.cookies[Visit.sessionCookie] != nil {
             let words = say("Tu sesión ha terminado: entra otra vez.", "Your session has ended: log in again.")
             leaf.body += "<p class=\"invite\" role=\"status\">\(words)</p>"

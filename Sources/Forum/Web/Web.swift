@@ -13,6 +13,7 @@ extension Hermes {
         writingViews()
         editViews()
         peopleViews()
+        ownAccountViews()
         chatViews()
     }
 }

@@ -84,6 +84,7 @@ extension Visit {
         case "dejada": say("Ya no sois amigos.", "You are no longer friends.")
         case "guardado": say("Guardado.", "Saved.")
         case "leidos": say("Todo leído.", "All read.")
+        case "cuenta": say("Tu cuenta está cerrada. ¡Buen viaje!", "Your account is closed. Have a good journey!")
         case "salido": say("Has dejado el grupo.", "You have left the group.")
         case "borrada": say("La charla está borrada.", "The chat was deleted.")
         default: nil
