@@ -108,7 +108,7 @@ let package = Package(
             resources: [.copy("smtp_server.py")], swiftSettings: rules),
         tests("PostgresTests", ["Core", "Postgres", "TestSupport"]),
         tests("HTTPTests", ["Core", "HTTP", "TestSupport"]),
-        tests("WireTests", ["Wire"], resources: [.copy("Corpus")]),
+        tests("WireTests", ["Wire", "TestSupport"], resources: [.copy("Corpus")]),
         tests("SchemaTests", ["Core", "Postgres", "Schema", "Wire", "TestSupport"]),
         tests("StoreTests", ["Core", "Postgres", "Wire", "Schema", "Store", "Accounts", "TestSupport"]),
         tests("ArchiveTests", ["Core", "Postgres", "Wire", "Schema", "Store", "Archive", "TestSupport"]),
@@ -120,7 +120,7 @@ let package = Package(
             ["Core", "Dates", "Postgres", "HTTP", "Wire", "Schema", "Store", "Jobs", "Mail", "TestSupport"],
             resources: [.copy("Python")]),
         tests("CloudTests", ["Cloud", "Core", "HTTP", "Wire"]),
-        tests("BrowseTests", ["Browse", "Wire"]),
+        tests("BrowseTests", ["Browse", "Wire", "TestSupport"]),
         tests("OptionsTests", ["Options", "Wire"]),
         tests("JavaScriptTests", ["Core", "HTTP", "Wire", "Cloud", "JavaScript"]),
         tests(

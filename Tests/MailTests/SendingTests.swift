@@ -75,8 +75,8 @@ import Wire
 
     @Test(
         arguments: [
-            "rcpt5": "550 5.1.1 nobody of that name", "data5": "554 5.5.1 never",
-            "dot5": "554 5.7.1 that is no mail for us",
+            (fault: "rcpt5", reply: "550 5.1.1 nobody of that name"), (fault: "data5", reply: "554 5.5.1 never"),
+            (fault: "dot5", reply: "554 5.7.1 that is no mail for us"),
         ], ["ana", "bye.ana"])
     func whatIsRefusedForGoodIsGivenUpAtOnce(_ refusal: (fault: String, reply: String), name: String) async throws {
         try await withMail { bench in

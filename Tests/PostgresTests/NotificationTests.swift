@@ -49,23 +49,30 @@ import Testing
         }
     }
 
-    @Test func aKilledListenerKnowsThatItMayHaveMissedSomethingAndComesBack() async throws {
+    /// Does something to the connection that listens, which notices it and comes back.
+    private func comesBack(after harm: @escaping @Sendable (Database) async throws -> Void) async throws {
         let shared = try await TestDatabase.make()
         try await shared.withDatabase { _, database in
             let heard = listen(database, "news")
             let first = try await eventually(database.loop) { database.isListening }
             #expect(first)
-            _ = try await database.write(
-                """
-                SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-                WHERE datname = current_database() AND pid <> pg_backend_pid()
-                """)
+            try await harm(database)
             let again = try await eventually(database.loop) { heard.connected == 2 && database.isListening }
             #expect(again)
             #expect(heard.lost == 1)
             try await database.notify(channel: "news", payload: "back")
             let told = try await eventually(database.loop) { heard.payloads == ["back"] }
             #expect(told)
+        }
+    }
+
+    @Test func aKilledListenerKnowsThatItMayHaveMissedSomethingAndComesBack() async throws {
+        try await comesBack { database in
+            _ = try await database.write(
+                """
+                SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+                WHERE datname = current_database() AND pid <> pg_backend_pid()
+                """)
         }
     }
 
@@ -151,19 +158,9 @@ import Testing
     }
 
     @Test func aConnectionThatNoLongerListensIsNoticed() async throws {
-        let shared = try await TestDatabase.make()
-        try await shared.withDatabase { _, database in
-            let heard = listen(database, "news")
-            let first = try await eventually(database.loop) { database.isListening }
-            #expect(first)
+        try await comesBack { database in
             // As a pooler does that hands the backend to somebody else.
             database.subscriptions.listener.runOnItsConnection("UNLISTEN *")
-            let again = try await eventually(database.loop) { heard.connected == 2 && database.isListening }
-            #expect(again)
-            #expect(heard.lost == 1)
-            try await database.notify(channel: "news", payload: "back")
-            let told = try await eventually(database.loop) { heard.payloads == ["back"] }
-            #expect(told)
         }
     }
 
