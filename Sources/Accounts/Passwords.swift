@@ -1,5 +1,6 @@
 import CCrypt
 import Glibc
+import HTTP
 import Store
 import Synchronization
 import Wire
@@ -46,18 +47,19 @@ public enum Passwords {
     /// Hashes that are computed or wait for it, in this process, at most: some ten seconds' work of two cores. Past
     /// it a log-in is answered with 503, so that a flood of them does not grow without end.
     static let maximumWaiting = 256
-    /// As many of them for one address: it can't shut the others out.
+    /// As many of them for one address, or one IPv6 network of 64 bits: it can't shut the others out.
     static let maximumWaitingForAddress = 64
-    private static let waiting = Mutex((all: 0, byAddress: [String: Int]()))
+    private static let waiting = Mutex((all: 0, byNetwork: [PeerAddress.Host: Int]()))
 
     private static func offWorkers<Result: Sendable>(
         _ address: String?, _ body: @escaping @Sendable () -> Result
     ) async throws -> Result {
+        let network = address.flatMap { PeerAddress.Host($0) }?.network
         let isAdmitted = waiting.withLock { waiting in
-            let own = address.flatMap { waiting.byAddress[$0] } ?? 0
-            guard waiting.all < maximumWaiting, address == nil || own < maximumWaitingForAddress else { return false }
+            let own = network.flatMap { waiting.byNetwork[$0] } ?? 0
+            guard waiting.all < maximumWaiting, network == nil || own < maximumWaitingForAddress else { return false }
             waiting.all += 1
-            if let address { waiting.byAddress[address] = own + 1 }
+            if let network { waiting.byNetwork[network] = own + 1 }
             return true
         }
         guard isAdmitted else {
@@ -67,8 +69,8 @@ public enum Passwords {
         defer {
             waiting.withLock { waiting in
                 waiting.all -= 1
-                guard let address, let own = waiting.byAddress[address] else { return }
-                waiting.byAddress[address] = own > 1 ? own - 1 : nil
+                guard let network, let own = waiting.byNetwork[network] else { return }
+                waiting.byNetwork[network] = own > 1 ? own - 1 : nil
             }
         }
         return await HashingThreads.run(body)

@@ -39,6 +39,10 @@ public struct Address: Sendable, Hashable, CustomStringConvertible {
         return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
+    /// What requests are counted by: the address, or an IPv6 network of 64 bits, all of whose addresses one subscriber
+    /// has.
+    public var network: Address { isIPv4 ? self : Address(isIPv4: false, bits: (bits >> 64) << 64) }
+
     /// 127.0.0.0/8 or ::1.
     public var isLoopback: Bool { isIPv4 ? bits >> 24 == 127 : bits == 1 }
 }

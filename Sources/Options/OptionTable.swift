@@ -253,7 +253,8 @@ public enum OptionTable {
         Option("requestComplexity.allowRegex", \.requestComplexity.allowRegex, "Whether queries may use `$regex`"),
         Option(
             "rateLimit", \.rateLimit,
-            "Limits of requests by path: a list of objects as in Parse Server; counted for all nodes together"),
+            "Limits of requests by path: a list of objects as in Parse Server; counted for all nodes together, and "
+                + "for an IPv6 network of 64 bits as for one address"),
         Option(
             "idempotencyOptions.paths", \.idempotencyOptions.paths,
             "Path prefixes whose POST and PUT are done once for each `X-Parse-Request-Id`, as regular expressions"

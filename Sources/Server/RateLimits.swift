@@ -89,7 +89,7 @@ struct RateLimits: Sendable {
             if caller.address?.isLoopback == true, !option.includeInternalRequests { continue }
             let counted = requests.filter { limit.counts($0.method, $0.path) }
             guard let first = counted.first else { continue }
-            let address = caller.address?.description ?? "unknown"
+            let address = caller.address?.network.description ?? "unknown"
             let session = first.ignoresSession ? nil : viewer?.session
             let who: String
             switch option.zone {

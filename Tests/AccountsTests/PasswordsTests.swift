@@ -48,4 +48,19 @@ import Wire
         #expect(refused > 0 && refused < 4 * Passwords.maximumWaiting)
         #expect(try await !Passwords.verify("wrong", Self.cheap))
     }
+
+    @Test func aNetworkOfIPv6IsOneAddress() async throws {
+        let refused = try await withThrowingTaskGroup(of: Bool.self) { group in
+            for index in 0..<Passwords.maximumWaiting - 1 {
+                group.addTask {
+                    do {
+                        _ = try await Passwords.verify("wrong", Passwords.nobody, for: "2001:db8::\(index)")
+                        return false
+                    } catch let error as ParseError where error.status == 503 { return true }
+                }
+            }
+            return try await group.reduce(0) { $0 + ($1 ? 1 : 0) }
+        }
+        #expect(refused > 0)
+    }
 }

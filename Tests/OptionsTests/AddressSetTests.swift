@@ -28,6 +28,13 @@ import Testing
         #expect(try !local.contains(#require(Address("10.0.0.1"))))
     }
 
+    @Test(arguments: [
+        ("10.1.2.3", "10.1.2.3"), ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::"), ("::ffff:10.1.2.3", "10.1.2.3"),
+    ])
+    func whatOneSubscriberHasIsCountedAsOne(_ address: String, _ network: String) throws {
+        #expect(try #require(Address(address)).network.description == network)
+    }
+
     @Test(arguments: ["10.1.2.3", "2001:db8::7", "::1", "255.255.255.255"])
     func anAddressIsPrintedAsItIsWritten(_ text: String) throws {
         #expect(try #require(Address(text)).description == text)

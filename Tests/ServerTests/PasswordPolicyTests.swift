@@ -156,6 +156,24 @@ import Wire
         }
     }
 
+    /// Who has one address of IPv6 has 2^64 of them.
+    @Test func aNetworkOfIPv6CountsAsOneAddress() async throws {
+        let limits = [limit(2, "GET", "/classes/:class")]
+        try await withServer {
+            $0.rateLimit = limits
+            $0.trustProxy = .all
+        } _: { server in
+            _ = try await server.client.create("Temas", ["n": 1])
+            var statuses: [Int] = []
+            for address in ["2001:db8::1", "2001:db8::2", "2001:db8::ffff:3", "2001:db8:0:1::1", "9.9.9.1", "9.9.9.2"] {
+                let reply = try await server.client.send(
+                    "GET", "/classes/Temas", headers: [("X-Forwarded-For", address)])
+                statuses.append(reply.status)
+            }
+            #expect(statuses == [200, 200, 429, 200, 200, 200])
+        }
+    }
+
     @Test func whatCloudCodeLimitsIsCountedForAllNodes() async throws {
         let limit = limit(3, "GET", "/classes/Temas/:id?")
         var code = CloudCode()

@@ -100,8 +100,8 @@ public final class Listener: Sendable {
         state.withLock { state in
             seat?.count -= 1
             state.total -= 1
-            guard let count = state.byHost[address.network] else { return }
-            state.byHost[address.network] = count > 1 ? count - 1 : nil
+            guard let count = state.byHost[address.host.network] else { return }
+            state.byHost[address.host.network] = count > 1 ? count - 1 : nil
         }
     }
 
@@ -147,13 +147,13 @@ public final class Listener: Sendable {
 
     private func deal(_ socket: Int32, _ address: PeerAddress) {
         let seat: Seat? = state.withLock { state in
-            let fromHost = state.byHost[address.network] ?? 0
+            let fromHost = state.byHost[address.host.network] ?? 0
             guard state.total < connections, fromHost < share(state.total),
                 let seat = state.seats.min(by: { $0.count < $1.count })
             else { return nil }
             seat.count += 1
             state.total += 1
-            state.byHost[address.network] = fromHost + 1
+            state.byHost[address.host.network] = fromHost + 1
             return seat
         }
         guard let seat else {

@@ -7,13 +7,14 @@ public struct PeerAddress: Sendable, Hashable {
         var high: UInt64 = 0
         /// An IPv4 address is kept as `::ffff:1.2.3.4`.
         var low: UInt64 = 0
+
+        /// What requests and connections are counted by: the address, or an IPv6 network of 64 bits, all of whose
+        /// addresses one subscriber has.
+        public var network: Host { high == 0 && low >> 32 == 0xffff ? self : Host(high: high, low: 0) }
     }
 
     public var host: Host
     public var port: UInt16
-
-    /// What connections are counted by: the address, or an IPv6 network of 64 bits.
-    var network: Host { isIPv4 ? host : Host(high: host.high, low: 0) }
 
     static let mapped: UInt64 = 0x0000_ffff_0000_0000
 
