@@ -52,10 +52,11 @@ public final class Accounts {
 
     /// Who a session token stands for. Throws 209 when there is no such session, or no longer.
     public func viewer(token: String, installationId: String?) async throws -> Viewer {
-        if database.isListening, let entry = cache.find(token) {
-            return try await viewer(entry, token, installationId)
-        }
+        // Before anything is looked up, so that what is kept of it is none that has ended since.
         let epoch = cache.epoch
+        if database.isListening, let entry = cache.find(token) {
+            return try await viewer(entry, token, installationId, readIn: epoch)
+        }
         let rows = try await database.read(Accounts.loadViewer, [.text(token), .text(SessionToken.digest(token))])
         guard rows.count > 0 else { throw ParseError.invalidSession }
         let entry = ViewerCache.Entry(
@@ -63,17 +64,17 @@ public final class Accounts {
             roles: rows.textArray(0, 3).compactMap { $0 },
             expiresAt: rows.isNull(0, 2) ? nil : Timestamp(milliseconds: rows.timestampMilliseconds(0, 2)))
         cache.insert(entry, token, readIn: epoch)
-        return try await viewer(entry, token, installationId)
+        return try await viewer(entry, token, installationId, readIn: epoch)
     }
 
     private func viewer(
-        _ entry: ViewerCache.Entry, _ token: String, _ installationId: String?
+        _ entry: ViewerCache.Entry, _ token: String, _ installationId: String?, readIn epoch: UInt64
     ) async throws -> Viewer {
         if options.sessionsExpire, let end = entry.expiresAt {
             let now = Timestamp.now
             guard end >= now else { throw ParseError(209, "Session token is expired.") }
             if options.useExtendsSessions, Double(end.milliseconds - now.milliseconds) < options.sessionLength * 500 {
-                try await extend(entry, token, until: now)
+                try await extend(entry, token, readIn: epoch, until: now)
             }
         }
         return Viewer(
@@ -82,11 +83,13 @@ public final class Accounts {
     }
 
     /// A session in use begins a new life; other requests find it extended already.
-    private func extend(_ entry: ViewerCache.Entry, _ token: String, until now: Wire.Timestamp) async throws {
+    private func extend(
+        _ entry: ViewerCache.Entry, _ token: String, readIn epoch: UInt64, until now: Wire.Timestamp
+    ) async throws {
         let end = Timestamp(milliseconds: now.milliseconds + Int64(options.sessionLength * 1000))
         var extended = entry
         extended.expiresAt = end
-        cache.insert(extended, token, readIn: cache.epoch)
+        cache.insert(extended, token, readIn: epoch)
         try await store.operation(as: .master).setByRule(
             "_Session", entry.sessionId, field: "expiresAt", to: .date(end))
     }

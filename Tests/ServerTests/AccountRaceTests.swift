@@ -12,8 +12,11 @@ import Wire
 @Suite struct AccountRaceTests {
     /// Sends a request while a change of users has been written but does not stand yet: it reads what was before. Once
     /// it waits for the change, or is answered, the change is committed.
+    ///
+    /// - Parameter before: what happens just before that.
     private func during(
-        _ change: [String], _ server: TestServer, _ send: @escaping () async throws -> Reply
+        _ change: [String], _ server: TestServer, _ send: @escaping () async throws -> Reply,
+        before: () async throws -> Void = {}
     ) async throws -> Reply {
         var reply: Result<Reply, any Error>?
         var request: Task<Void, Never>?
@@ -31,6 +34,7 @@ import Wire
                 let count = try await server.sql.read(waiting, []).int(0, 0)
                 return reply != nil || count > 0
             }
+            try await before()
         }
         await request?.value
         return try #require(reply).get()
@@ -77,6 +81,40 @@ import Wire
             #expect(asAna.code == 101, "\(asAna.text)")
             let left = try await server.all("_Session")
             #expect(left.isEmpty)
+        }
+    }
+
+    /// A request that reads its session before that ends, and hears of it afterwards, keeps nothing of it.
+    @Test func noSessionComesBackToLifeByItsUse() async throws {
+        try await withServer {
+            $0.extendSessionOnUse = true
+        } _: { server in
+            let ana = try await server.client.signUp("ana")
+            let session = try #require(try await server.all("_Session").first?["objectId"]?.string)
+            for statement in [
+                // Its life is more than half over.
+                "UPDATE \"_Session\" SET \"expiresAt\" = now() + interval '1 day'",
+                // Whoever reads it waits, once it has been read, for who holds the lock.
+                "ALTER TABLE \"_Join:users:_Role\" RENAME TO members",
+                """
+                CREATE FUNCTION held() RETURNS text LANGUAGE plpgsql VOLATILE AS $$ BEGIN
+                    PERFORM pg_advisory_xact_lock_shared(7);
+                    RETURN '';
+                END $$
+                """,
+                """
+                CREATE VIEW "_Join:users:_Role" AS SELECT "owningId", "relatedId" FROM members
+                    UNION ALL SELECT '' COLLATE "C", held() COLLATE "C"
+                """,
+            ] { _ = try await server.sql.write(Statement(statement), []) }
+            let first = try await during(["SELECT pg_advisory_xact_lock(7)"], server) {
+                try await server.client.send("GET", "/users/me", session: ana.token)
+            } before: {
+                try await server.client.must("DELETE", "/sessions/\(session)", master: true)
+            }
+            #expect(first.status == 200, "\(first.text)")
+            let second = try await server.client.send("GET", "/users/me", session: ana.token)
+            #expect(second.code == 209, "\(second.text)")
         }
     }
 
