@@ -26,7 +26,8 @@ import Testing
         // Who runs the server, with the master key.
         "X is kept by the server itself", "The route /", "master key is required", "Cannot run an aggregation",
         "No job with this id", "Cannot Schedule a job", "Invalid job.", "There is no time zone", "startAfter", "cron:",
-        "repeatMinutes", "timeOfDay", "A parameter can be", "Cloud code cannot take", "Aggregation pipelines",
+        "repeatMinutes", "timeOfDay", "daysOfWeek", "A parameter can be", "Cloud code cannot take",
+        "Aggregation pipelines",
         "X cannot be used with this version", "The catalogue's entry", "Cannot perform this operation",
         "updatedAt cannot occur",
     ]
