@@ -80,6 +80,8 @@ import Testing
         try await withSite(["accountExport": ["hourly": 1]]) { site in
             let ana = try await site.member("ana")
             let topic = try await ana.open("Auroras en marzo", "Al norte")
+            let bob = try await site.member("bob")
+            try await ana.send(["accion": "buscar", "dato": "bob@example.com"], to: "/amigos")
             #expect(try await ana.get("/ajustes").text.contains("href=\"/ajustes/cuenta\""))
             #expect(
                 try await site.visitor().get("/ajustes/cuenta", 303).header("Location")?.hasPrefix("/entrar") == true)
@@ -102,6 +104,10 @@ import Testing
             let page = try await ana.get(topic)
             #expect(page.text.contains("Al norte") && page.text.contains("alguien que se fue"))
             try await ana.send(["usuario": "ana", "clave": "Clave-7"], to: "/entrar", 400)
+            #expect(try await ana.get("/buscar?q=norte").text.contains("<p class=\"meta\"><time"))
+            let notices = try await bob.get("/avisos")
+            #expect(notices.text.contains("<bdi>Alguien y tú ya sois amigos</bdi>"), "\(notices.text)")
+            #expect(!notices.text.contains("/miembro/"))
         }
     }
 

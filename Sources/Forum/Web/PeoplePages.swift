@@ -277,7 +277,12 @@ extension Visit {
                     say("\(name) ha comentado en «\(topic)»", "\(name) has commented in “\(topic)”")
                 )
             case "invitacion": ("/amigos", say("\(name) quiere ser tu amigo", "\(name) wants to be your friend"))
-            default: (self.path(person: name), say("\(name) y tú ya sois amigos", "You and \(name) are friends now"))
+            default:
+                // Who has left has no page any more.
+                (
+                    notice.de?.object == nil ? nil : self.path(person: name),
+                    say("\(name) y tú ya sois amigos", "You and \(name) are friends now")
+                )
             }
         let new: HTML = notice.leido == true ? "" : "<b class=\"mark new\">\(say("nuevo", "new"))</b> "
         let told = path.map { "<a href=\"\($0)\">\(HTML.name(words))</a>" as HTML } ?? HTML.name(words)

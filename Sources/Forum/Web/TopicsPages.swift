@@ -120,10 +120,10 @@ extension Visit {
     private func quote(_ comment: Record<Comentario>) -> HTML {
         let text = (comment.comentario ?? "").tidy
         let short = text.count > 240 ? String(text.prefix(240)) + "…" : text
-        let name = comment.usuario?.object?.username.map { HTML.name($0) }
+        let name: HTML? = comment.usuario?.object?.username.map { "\(HTML.name($0)) · " }
         return """
             <li><a href="/comentario/\(comment.objectId ?? "")">\(HTML.name(comment.Tema?.object?.Tema ?? ""))</a>\
-            <p dir="auto">\(short)</p><p class="meta">\(name) · \(ago(comment.fecha))</p></li>
+            <p dir="auto">\(short)</p><p class="meta">\(name)\(ago(comment.fecha))</p></li>
 
             """
     }
