@@ -69,8 +69,8 @@ extension SaveRequest<Comentario> {
                     \.usuario == author && \.createdAt > now.addingTimeInterval(-86_400) && \.importado != true)
             guard try await rules.made(today, by: author) < Limits.commentsOfNewMembers else {
                 throw Refusal(
-                    141, "El primer día se pueden escribir \(Limits.commentsOfNewMembers) comentarios.",
-                    "On the first day \(Limits.commentsOfNewMembers) comments can be written.")
+                    141, "El primer día puedes escribir \(Limits.commentsOfNewMembers) comentarios.",
+                    "On your first day you can write \(Limits.commentsOfNewMembers) comments.")
             }
         }
         let lately = try await rules.find(

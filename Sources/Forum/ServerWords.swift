@@ -137,7 +137,7 @@ struct ServerWords {
         ("password is required", .init("Falta la contraseña.", "The password is missing.")),
         ("Missing password", .init("Falta la contraseña.", "The password is missing.")),
         ("A password must be a text", .init("La contraseña no es válida.", "The password is not valid.")),
-        ("A password cannot hold", .init("La contraseña tiene un signo que no se puede usar.")),
+        ("A password cannot hold", .init("La contraseña tiene un carácter que no se puede usar.")),
         ("The password could not be hashed", .init("La contraseña no se ha podido guardar. Prueba otra vez.")),
         (
             "Failed to reset password",
@@ -183,7 +183,8 @@ struct ServerWords {
         ("… is required", .init("Falta: #.", "Missing: #.")),
         (
             "Text must not hold",
-            .init("El texto tiene un signo que no se puede guardar.", "The text has a sign that can't be stored.")
+            .init(
+                "El texto tiene un carácter que no se puede guardar.", "The text has a character that can't be stored.")
         ),
         (
             "Others are changing the same objects",

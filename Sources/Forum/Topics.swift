@@ -45,12 +45,12 @@ extension SaveRequest<Tema> {
         let count = try await rules.made(today, by: author)
         if isNewMember, count >= Limits.topicsOfNewMembers {
             throw Refusal(
-                141, "El primer día se pueden abrir \(Limits.topicsOfNewMembers) temas.",
-                "On the first day \(Limits.topicsOfNewMembers) topics can be opened.")
+                141, "El primer día puedes abrir \(Limits.topicsOfNewMembers) temas.",
+                "On your first day you can open \(Limits.topicsOfNewMembers) topics.")
         }
         if count >= Limits.topics {
             throw Refusal(
-                141, "Se pueden abrir \(Limits.topics) temas al día.", "\(Limits.topics) topics can be opened in a day."
+                141, "Puedes abrir \(Limits.topics) temas al día.", "You can open \(Limits.topics) topics a day."
             )
         }
         if tells { try await rules.tell("tema", of: objectId, in: Pointer(objectId), by: author) }

@@ -310,7 +310,7 @@ import Testing
             }
             let ana = try await site.member("ana")
             let page = try await ana.send(["tema": "Trenes\u{0} de día", "comentario": "x"], to: "/nuevo", 400)
-            #expect(page.text.contains("El texto tiene un signo que no se puede guardar."), "\(page.text)")
+            #expect(page.text.contains("El texto tiene un carácter que no se puede guardar."), "\(page.text)")
         }
     }
 

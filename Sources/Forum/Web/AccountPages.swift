@@ -157,7 +157,7 @@ extension Visit {
             <p class="hint">\(say("Al registrarte aceptas las", "By signing up you accept the")) \
             <a href="/normas">\(say("normas", "netiquette"))</a>.</p>\
             <button>\(say("Registrarse", "Sign up"))</button></form>\
-            <p>\(say("¿Ya tienes cuenta?", "Do you have an account?")) \
+            <p>\(say("¿Ya tienes cuenta?", "Do you have an account already?")) \
             <a href="/entrar?a=\(goesOn.inURL)">\(say("Entrar", "Log in"))</a></p>
             """
         return page(leaf)

@@ -71,10 +71,10 @@ extension Visit {
         leaf.body += pager(leaf, (say("← Más nuevas", "← Newer"), say("Más antiguas →", "Older →")))
         if !friends.isEmpty {
             leaf.body += """
-                <form class="card" method="post" action="/charlas">\(formToken)<h2>\(say("Hacer un grupo", "Make a group"))</h2>\
+                <form class="card" method="post" action="/charlas">\(formToken)<h2>\(say("Crear un grupo", "Create a group"))</h2>\
                 \(input("nombre", say("Nombre del grupo", "Name of the group"), value: field("nombre"), more: " required maxlength=\"100\""))\
                 \(choice(friends))\
-                <button name="accion" value="grupo">\(say("Hacer el grupo", "Make the group"))</button></form>
+                <button name="accion" value="grupo">\(say("Crear el grupo", "Create the group"))</button></form>
                 """
         }
         return page(leaf)
@@ -101,7 +101,7 @@ extension Visit {
             let result: Value?
             if field("accion") == "grupo" {
                 guard chosen.array?.isEmpty == false else {
-                    throw Fault(400, say("Elige a un amigo por lo menos.", "Choose one friend at least."))
+                    throw Fault(400, say("Elige a un amigo por lo menos.", "Choose at least one friend."))
                 }
                 result = try await database.call(
                     "crearGrupo", ["nombre": .string(field("nombre")), "miembros": chosen])
@@ -149,7 +149,9 @@ extension Visit {
         if let newer = leaf.previous, leaf.first != nil {
             leaf.body += "<p><a href=\"\(newer)\">\(say("Mensajes posteriores", "Later messages"))</a></p>"
         }
-        if !isLatest { leaf.body += "<p><a href=\"/charla/\(id)\">\(say("A lo último", "To the latest"))</a></p>" }
+        if !isLatest {
+            leaf.body += "<p><a href=\"/charla/\(id)\">\(say("Ir a los últimos", "Go to the latest"))</a></p>"
+        }
         let words = textarea(
             "cuerpo", say("Mensaje", "Message"), value: fault == nil ? "" : field("cuerpo").withPlainLines, rows: 2,
             more: " required")
@@ -214,7 +216,7 @@ extension Visit {
         }
         var buttons = button(
             say("Vaciar la charla", "Empty the chat"), to: action, ["accion": "borrar"],
-            asks: say("¿Vaciar la charla? Solo para ti.", "Empty the chat? For you alone."))
+            asks: say("¿Vaciar la charla? Solo para ti.", "Empty the chat? Only for you."))
         if chat.esGrupo == true {
             let there = Set((chat.miembros ?? []).compactMap { $0.object?.username })
             let others = try await friendsToChoose().filter { !there.contains($0.name) }

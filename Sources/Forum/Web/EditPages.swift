@@ -76,7 +76,7 @@ extension Visit {
             } else if isMine {
                 if fault != nil { leaf.body += written }
                 leaf.body +=
-                    "<p class=\"hint\">\(say("Un comentario se cambia durante quince minutos; borrarlo puedes siempre.", "A comment can be changed for fifteen minutes; deleted, always."))</p>"
+                    "<p class=\"hint\">\(say("Un comentario se puede cambiar durante quince minutos, y borrar siempre.", "A comment can be changed for fifteen minutes, and deleted at any time."))</p>"
             }
         }
         var buttons = HTML.none

@@ -72,7 +72,8 @@ extension Visit {
             leaf.body += "<p>\(say("Sois amigos.", "You are friends."))</p><div class=\"buttons\">\(talk)\(leave)</div>"
         } else {
             let words = textarea(
-                "mensaje", say("Unas palabras (si quieres)", "Some words (optional)"), value: field("mensaje"), rows: 3)
+                "mensaje", say("Unas palabras (si quieres)", "A few words (optional)"), value: field("mensaje"), rows: 3
+            )
             let met = request.form["tema"] ?? query("tema") ?? ""
             leaf.body += """
                 <form class="card" method="post" action="\(action)">\(formToken)\
@@ -131,7 +132,7 @@ extension Visit {
         }
         leaf.body +=
             list.isEmpty
-            ? "<p class=\"empty\">\(text.isEmpty ? say("Todavía no tienes amigos. Búscalos abajo, o invita a quien escriba en los temas.", "You have no friends yet. Find them below, or invite who writes in the topics.") : say("Ninguno se llama así.", "None of them has that name."))</p>"
+            ? "<p class=\"empty\">\(text.isEmpty ? say("Todavía no tienes amigos. Búscalos abajo, o invita a quien escriba en los temas.", "You have no friends yet. Find them below, or invite people who write in the topics.") : say("Ninguno se llama así.", "None of them has that name."))</p>"
             : "<ul class=\"list\">\(list.map(row))</ul>"
         leaf.body += searchForms()
         if !sent.isEmpty {
@@ -184,7 +185,7 @@ extension Visit {
             hint: say("Le mandamos un correo con tu invitación.", "We send a mail with your invitation."),
             more: " required")
         let words = textarea(
-            "mensaje", say("Unas palabras (si quieres)", "Some words (optional)"), value: field("mensaje"), rows: 3)
+            "mensaje", say("Unas palabras (si quieres)", "A few words (optional)"), value: field("mensaje"), rows: 3)
         return """
             <form class="card" method="post" action="/amigos">\(formToken)<h2>\(say("Buscar a alguien", "Find somebody"))</h2>\
             \(known)<button name="accion" value="buscar">\(say("Buscar", "Find"))</button></form>\
@@ -206,7 +207,7 @@ extension Visit {
             do {
                 _ = try await database.call("buscarAmigo", [text.contains("@") ? "correo" : "movil": .string(text)])
             } catch let error as ParseError where error.code == 101 {
-                throw Fault(404, say("No hemos encontrado a nadie con ese dato.", "We have found nobody."))
+                throw Fault(404, say("No hemos encontrado a nadie con ese dato.", "We have found nobody with that."))
             } catch let error as ParseError where [125, 142].contains(error.code) {
                 // One field holds both, so that the number alone is not what is wrong.
                 throw Fault(

@@ -33,7 +33,9 @@ extension Visit {
                 isOn("avisos", persona?.avisos)),
             check(
                 "localizable",
-                say("Quien tenga mi correo o mi móvil me encuentra", "Who has my email or number finds me"),
+                say(
+                    "Quien tenga mi correo o mi móvil puede encontrarme",
+                    "Anyone who has my email or number can find me"),
                 isOn("localizable", persona?.localizable)),
         ]
         leaf.body = """

@@ -33,7 +33,7 @@ extension Visit {
         turn(&leaf, at: "/", next: found.cursor)
         leaf.description = say(
             "Un foro para gente que prepara viajes: pregunta, cuenta y haz amigos.",
-            "A forum for people who plan journeys: ask, tell, and make friends.")
+            "A forum for people who plan journeys: ask, share, and make friends.")
         leaf.aside = openButton
         leaf.done = doneText
         if member == nil, cursor == nil {

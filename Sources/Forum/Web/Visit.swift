@@ -136,7 +136,7 @@ struct Visit: Sendable {
                 403,
                 say(
                     "Tu sesión ha terminado. Entra otra vez: lo que has escrito te espera.",
-                    "Your session has ended. Log in again: what you have written waits for you.")),
+                    "Your session has ended. Log in again: what you have written is waiting for you.")),
             goingOnWith: request.form)
     }
 

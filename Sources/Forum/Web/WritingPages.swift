@@ -70,7 +70,7 @@ extension Visit {
     /// What the page before has done, as its redirect says.
     var doneText: String? {
         switch query("hecho") {
-        case "dicho": say("Eso ya lo habías publicado: aquí está.", "You had posted that already: here it is.")
+        case "dicho": say("Eso ya lo habías publicado: aquí está.", "You have posted that already: here it is.")
         case "comentario": say("El comentario está cambiado.", "The comment was changed.")
         case "borrado": say("El comentario está borrado.", "The comment was deleted.")
         case "oculto": say("El comentario está oculto.", "The comment is hidden.")
