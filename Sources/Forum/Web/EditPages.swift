@@ -85,6 +85,10 @@ extension Visit {
             buttons += button(
                 isHidden ? say("Mostrar de nuevo", "Show again") : say("Ocultar", "Hide"), to: action,
                 ["accion": isHidden ? "mostrar" : "ocultar"])
+            if !isHidden, try await database.count(flags(of: try comment.pointer)) > 0 {
+                buttons += button(
+                    say("Descartar las denuncias", "Dismiss the reports"), to: action, ["accion": "descartar"])
+            }
         }
         // Of a hidden one the author keeps nothing but the sight.
         if isModerator || comment.oculto != true {
@@ -94,6 +98,10 @@ extension Visit {
         }
         leaf.body += "<div class=\"buttons\">\(buttons)</div>\(backLink(try await path(of: comment)))"
         return page(leaf)
+    }
+
+    private func flags(of comment: Pointer<Comentario>) -> Query<Denuncia> {
+        Query(Denuncia.self).where(\.comentario == comment)
     }
 
     fileprivate func changeComment() async throws -> Page {
@@ -106,6 +114,11 @@ extension Visit {
             case "borrar":
                 try await database.delete(try comment.pointer)
                 return .redirect(to: Visit.path(Visit.withoutMark(back), done: "borrado"))
+            case "descartar":
+                // As when a hidden one is shown again, for one that no third member has hidden.
+                guard isModerator else { throw Refusal.forModerators }
+                try await request.rules.deleteAll(flags(of: try comment.pointer))
+                return .redirect(to: Visit.path("/moderar", done: "denuncias"))
             case "ocultar": change.oculto = true
             case "mostrar": change.oculto = false
             default: change.comentario = field("comentario").withPlainLines
@@ -160,6 +173,7 @@ extension Visit {
             from: query("desde"))
         var leaf = Leaf(say("Denuncias", "Reports"), isPrivate: true)
         leaf.place = "/moderar"
+        leaf.done = doneText
         turn(&leaf, at: "/moderar", next: found.cursor)
         let rows = found.objects.compactMap { flag -> HTML? in
             guard let comment = flag.comentario?.object, let id = comment.objectId else { return nil }

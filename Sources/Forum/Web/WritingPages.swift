@@ -76,6 +76,7 @@ extension Visit {
         case "oculto": say("El comentario está oculto.", "The comment is hidden.")
         case "visible": say("El comentario se ve de nuevo.", "The comment is shown again.")
         case "denuncia": say("Gracias: los moderadores lo mirarán.", "Thank you: the moderators will look at it.")
+        case "denuncias": say("Las denuncias están descartadas.", "The reports were dismissed.")
         case "tema": say("El tema está cambiado.", "The topic was changed.")
         case "temaborrado": say("El tema está borrado.", "The topic was deleted.")
         case "invitacion": say("La invitación está en camino.", "The invitation is on its way.")
