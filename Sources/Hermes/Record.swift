@@ -64,6 +64,13 @@ public struct Record<Fields: ParseObject>: Sendable {
         set { self[layout.name(key)] = newValue?.parseValue }
     }
 
+    /// Never called: without it, the compiler says of a property that is not optional only that there is none.
+    @available(*, unavailable, message: "properties of a ParseObject are optional: write `var name: Type?`")
+    public subscript<V: ParseValue>(dynamicMember key: WritableKeyPath<Fields, V>) -> V {
+        get { preconditionFailure() }
+        set { preconditionFailure() }
+    }
+
     /// A field by its name. Setting nil takes the field away; ``Value/null`` is stored as null.
     public subscript(name: String) -> Value? {
         get { json(name).map { Value($0) } }
