@@ -122,6 +122,7 @@ extension ServerOptions {
         do throws(SMTPServer.BadURL) {
             server = try SMTPServer(url, certificateAuthorities: email.certificateAuthorities)
         } catch { throw OptionFault("the option \"email.smtp\" \(error)") }
+        if let file = email.certificateAuthorities { try Self.checkAuthorities(file) }
         server.timeout = UInt64(email.timeLimit * 1e9)
         server.connectTimeout = min(server.connectTimeout, server.timeout)
         let sender: MailSender
@@ -135,6 +136,16 @@ extension ServerOptions {
         mail.hourlyPerAddress = email.hourlyPerAddress
         mail.hourlyPerAccount = email.hourlyPerAccount
         return Mailer(mail)
+    }
+
+    /// libcurl reads the file with each mail, and would refuse each.
+    private static func checkAuthorities(_ file: String) throws(OptionFault) {
+        let option = "the option \"email.certificateAuthorities\""
+        let text: String
+        do throws(OptionFault) { text = try TextFile.read(file) } catch { throw OptionFault("\(option): \(error)") }
+        guard text.contains("-----BEGIN CERTIFICATE-----") else {
+            throw OptionFault("\(option): \(file) holds no certificate in PEM")
+        }
     }
 
     /// The server's own mails, and the operator's over them.

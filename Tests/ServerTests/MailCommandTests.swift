@@ -92,6 +92,13 @@ import Wire
             if name == "smtp" { options.email.smtp = value } else { options.email.from = value }
             #expect(throws: (any Error).self) { try options.makeMailer() }
         }
+        for file in ["/nowhere/authorities.pem", #filePath] {
+            var options = MailCommandTests.options
+            options.email.certificateAuthorities = file
+            let fault = #expect(throws: OptionFault.self) { try options.makeMailer() }
+            #expect(fault?.description.contains("email.certificateAuthorities") == true)
+            #expect(fault?.description.contains(file) == true)
+        }
         var options = MailCommandTests.options
         let mailer = try options.makeMailer()
         #expect(mailer != nil)

@@ -80,11 +80,16 @@ private final class Conversation {
     /// More lines of the last reply are to come.
     private var isReplyOpen = false
     private var recipients: UnsafeMutablePointer<curl_slist>?
+    /// Where libcurl tells more than its code: which fault of a certificate it is.
+    private let words = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
 
     init(_ message: [UInt8], isCancelled: @escaping () -> Bool) {
         self.message = message
         self.isCancelled = isCancelled
+        words.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
     }
+
+    deinit { words.deallocate() }
 
     func close() {
         // libcurl says QUIT and would wait for minutes for the answer to it; so there is none to wait for.
@@ -110,6 +115,7 @@ private final class Conversation {
         text(CURLOPT_PROTOCOLS_STR, "smtp,smtps")
         text(CURLOPT_PROXY, "")
         number(CURLOPT_NOSIGNAL, 1)
+        hermes_curl_set_pointer(easy, CURLOPT_ERRORBUFFER, words)
         number(CURLOPT_QUICK_EXIT, 1)
         let milliseconds = { (time: UInt64) in max(1, Int(clamping: time / 1_000_000)) }
         number(CURLOPT_CONNECTTIMEOUT_MS, milliseconds(server.connectTimeout))
@@ -174,7 +180,7 @@ private final class Conversation {
     }
 
     private func failure(_ result: CURLcode) -> SMTPFailure {
-        let words = String(cString: curl_easy_strerror(result))
+        let words = String(cString: words.pointee == 0 ? curl_easy_strerror(result) : UnsafePointer(words))
         let code = Int(lastReply.prefix(3)) ?? 0
         // libcurl ends with CURLE_SEND_ERROR where MAIL, RCPT or DATA are refused. What is said before those is about
         // us, not about the mail; so is 530, 534, 535 or 538 whenever it comes: RFC 4954.
