@@ -99,6 +99,13 @@ extension Connection {
         run(command)
     }
 
+    /// - Parameter version: as libpq has it, 130016 for 13.16; 0 where it is not known.
+    static func tooOld(_ version: Int32) -> String? {
+        guard (1..<150_000).contains(version) else { return nil }
+        let minor = version >= 100_000 ? version % 10_000 : version / 100 % 100
+        return "PostgreSQL \(version / 10_000).\(minor) is too old: take PostgreSQL 15 or newer"
+    }
+
     private static let settingsStatement: Statement =
         "SELECT set_config(name, value, false) FROM unnest($1::text[], $2::text[]) AS setting (name, value)"
 
@@ -107,6 +114,8 @@ extension Connection {
         guard case .rows = outcome else {
             var error = PostgresError(.unavailable, "the session's settings were refused")
             if case .failed(let cause, _) = outcome { error.message += ": \(cause.message)" }
+            // Its settings may be unknown there, so that nobody can ask it for its version.
+            if let tooOld = Self.tooOld(PQserverVersion(handle)) { error.message = tooOld }
             return lose(error)
         }
         connectTimer?.cancel()

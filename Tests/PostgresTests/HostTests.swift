@@ -9,6 +9,16 @@ import Testing
 
 /// Where a connection is looked for: several hosts, names, time limits, servers that take no writes.
 @Suite struct HostTests {
+    /// One of them does not know all settings of a session, and would be taken for one that does not answer.
+    @Test(arguments: [(130_016, "13.16"), (140_000, "14.0"), (90_624, "9.6")])
+    func aPostgreSQLThatIsTooOldIsToldAsSuch(version: Int32, told: String) {
+        #expect(Connection.tooOld(version) == "PostgreSQL \(told) is too old: take PostgreSQL 15 or newer")
+    }
+
+    @Test(arguments: [0, 150_000, 170_012]) func othersAreNot(version: Int32) {
+        #expect(Connection.tooOld(version) == nil)
+    }
+
     private func candidates(
         _ conninfo: String, resolve: @escaping Hosts.Resolve = { _ in [] }
     ) async throws -> [Hosts.Candidate] {
