@@ -30,7 +30,7 @@ struct JobsCommand {
             let entries = try await withDatabase(options) {
                 try await JobQueue.list(state: state, kind: kind, limit: limit, in: $0)
             }
-            return isJSON ? JSON.array(entries.map(JobsCommand.json)).description + "\n" : table(entries)
+            return isJSON ? entries.map { JobsCommand.json($0).description + "\n" }.joined() : table(entries)
         case "show", "retry", "cancel":
             let noun = only?.noun ?? "job"
             guard words.count == 2, let id = Int64(words[1]) else {

@@ -10,6 +10,10 @@ import Wire
             #expect(command.help.contains("hermes \(command.name)") && command.help.contains("Example:"))
             #expect(command.example.line.contains("hermes \(command.name)"))
             #expect(command.help.split(separator: "\n").allSatisfy { $0.count <= 120 }, "\(command.name)")
+            for flag in command.flags + CommandTable.serverFlags {
+                let count = command.help.split(separator: "\n").count { $0.hasPrefix("  --\(flag.name) ") }
+                #expect(count <= 1, "\(command.name) --\(flag.name)")
+            }
             for flag in command.flags { #expect(command.help.contains("--\(flag.name)")) }
         }
         #expect(Set(CommandTable.all.map(\.name)).count == CommandTable.all.count)

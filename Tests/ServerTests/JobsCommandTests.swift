@@ -42,9 +42,11 @@ import Wire
         #expect(lines[1].hasPrefix("2   parse   waiting"))
         #expect(lines[2].hasSuffix("no such mailbox  [2J"))
         let dead = try await hermes(["--state", "dead", "--json"], database, folder)
-        let jobs = try JSONParser.parse(Array(dead.output.utf8)).array
-        #expect(jobs?.count == 1)
-        #expect(jobs?.first?.object?["payload"] == ["a": "ana"])
+        let job = try JSONParser.parse(Array(dead.output.utf8))
+        #expect(job.object?["payload"] == ["a": "ana"])
+        let all = try await hermes(["list", "--json"], database, folder)
+        let kinds = try all.output.split(separator: "\n").map { try JSONParser.parse(String($0)).object?["kind"] }
+        #expect(kinds == ["parse", "correo"], "an object a line, as --help has it")
         let again = try await hermes(["retry", "1"], database, folder)
         #expect(again.exit == 0 && again.output.contains("state       waiting"))
         let cancelled = try await hermes(["cancel", "2", "--json"], database, folder)

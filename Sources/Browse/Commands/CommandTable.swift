@@ -241,7 +241,7 @@ public enum CommandTable {
             flags: [
                 filter, Flag("keys", "A,B", "these fields only"), Flag("lines", nil, "an object a line"),
                 Flag("continue", nil, "leave the files that an interrupted export has written"),
-            ] + serverFlags.dropFirst(),
+            ],
             example: ("hermes export Temas t.jsonl", "1,000,000 objects")),
         CommandDescription(
             "import", ["DIR [--report FILE] [--restart]", "[CLASS] FILE [--report FILE] [--restart]"],
