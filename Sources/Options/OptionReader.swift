@@ -123,11 +123,24 @@ extension ServerOptions {
         if !sentences.isEmpty { throw OptionFault(sentences.joined(separator: "\n")) }
     }
 
+    /// Paths are put behind it: in mails, what is no URL would lead nowhere.
+    private static func address(_ name: String, _ told: String?) throws(OptionFault) -> String? {
+        guard var url = told else { return nil }
+        while url.hasSuffix("/") { url.removeLast() }
+        guard url.wholeMatch(of: /https?:\/\/[^\/\s?#]+(\/[^\s?#]*)?/.ignoresCase()) != nil else {
+            throw OptionFault(
+                "the option \"\(name)\" must be a URL such as https://foro.example.com/parse, not \"\(url)\"")
+        }
+        return url
+    }
+
     /// What only the whole shows.
     private mutating func finish() throws(OptionFault) {
         try refuseFalseProtection()
         if !mountPath.hasPrefix("/") { mountPath = "/" + mountPath }
         while mountPath.count > 1, mountPath.hasSuffix("/") { mountPath.removeLast() }
+        serverURL = try Self.address("serverURL", serverURL)
+        publicServerURL = try Self.address("publicServerURL", publicServerURL)
 
         let keys = [
             ("masterKey", masterKey), ("readOnlyMasterKey", readOnlyMasterKey), ("maintenanceKey", maintenanceKey),

@@ -10,7 +10,9 @@ enum OptionText {
 
     /// Reads a flag whose option takes a list of objects or an object.
     static func json(_ text: String) throws(OptionFault) -> JSON {
-        do { return try JSONParser.parse(text) } catch { throw OptionFault("must be JSON: \(error.message)") }
+        do { return try JSONParser.parse(text) } catch {
+            throw OptionFault("must be JSON: \(JSONFaultPlace.told(text) ?? error.message)")
+        }
     }
 
     /// `requestComplexity.queryDepth` as a flag's name: `request-complexity-query-depth`.

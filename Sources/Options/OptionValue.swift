@@ -18,10 +18,12 @@ public protocol OptionValue: Sendable {
 }
 
 extension OptionValue {
+    /// `a string`, `an object`
+    static var aKind: String { (kind.hasPrefix("object") ? "an " : "a ") + kind }
     static func mismatch(_ json: JSON) -> OptionFault {
-        OptionFault("must be a \(kind), not \(OptionText.short(json))")
+        OptionFault("must be \(aKind), not \(OptionText.short(json))")
     }
-    static func mismatch(_ text: String) -> OptionFault { OptionFault("must be a \(kind), not \"\(text)\"") }
+    static func mismatch(_ text: String) -> OptionFault { OptionFault("must be \(aKind), not \"\(text)\"") }
 }
 
 extension String: OptionValue {
@@ -86,7 +88,7 @@ extension Optional: OptionValue where Wrapped: OptionValue {
 
 /// A list; a lone text stands for a list of one, as Parse Server allows for `allowOrigin`.
 extension Array: OptionValue where Element: OptionValue {
-    public static var kind: String { "list (each a \(Element.kind))" }
+    public static var kind: String { "list (each \(Element.aKind))" }
     public init(option json: JSON) throws(OptionFault) {
         switch json {
         case .array(let elements):
@@ -98,11 +100,17 @@ extension Array: OptionValue where Element: OptionValue {
     }
     /// Separated by commas, or as JSON: objects have commas of their own.
     public init(flag text: String) throws(OptionFault) {
-        if let start = text.first(where: { !$0.isWhitespace }), "[{".contains(start),
-            let json = try? OptionText.json(text)
-        {
-            try self.init(option: start == "[" ? json : .array([json]))
-            return
+        let marks = text.filter { !$0.isWhitespace }.prefix(2)
+        // A regular expression may begin with a bracket; none begins with one of these.
+        let isObjects = marks.hasPrefix("{") || marks == "[{"
+        if marks.hasPrefix("[") || isObjects {
+            switch Result(catching: { () throws(OptionFault) in try OptionText.json(text) }) {
+            case .success(let json):
+                try self.init(option: marks.hasPrefix("[") ? json : .array([json]))
+                return
+            case .failure(let fault) where isObjects: throw fault
+            case .failure: break
+            }
         }
         self = []
         for element in text.split(separator: ",") { append(try Element(flag: String(element))) }
@@ -111,7 +119,7 @@ extension Array: OptionValue where Element: OptionValue {
 }
 
 extension Dictionary: OptionValue where Key == String, Value: OptionValue {
-    public static var kind: String { "object (each member a \(Value.kind))" }
+    public static var kind: String { "object (each member \(Value.aKind))" }
     public init(option json: JSON) throws(OptionFault) {
         guard case .object(let object) = json else { throw Self.mismatch(json) }
         self = [:]

@@ -41,8 +41,11 @@ public struct ServerArguments: Sendable {
             return try ServerOptions(defaults: defaults, environment: environment, flags: flags)
         }
         let file: JSON
-        do { file = try JSONParser.parse(TextFile.read(configuration)) } catch let error as ParseError {
-            throw OptionFault("\(configuration) is not JSON: \(error.message)")
+        var text = try TextFile.read(configuration)
+        // Editors of Windows put it there.
+        if text.unicodeScalars.first == "\u{FEFF}" { text.unicodeScalars.removeFirst() }
+        do { file = try JSONParser.parse(text) } catch {
+            throw OptionFault("\(configuration) is not JSON: \(JSONFaultPlace.told(text) ?? error.message)")
         }
         return try ServerOptions(
             defaults: defaults, file: file, fileName: configuration, environment: environment, flags: flags)

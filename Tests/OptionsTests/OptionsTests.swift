@@ -1,3 +1,4 @@
+import Foundation
 import Glibc
 import Options
 import Testing
@@ -174,13 +175,48 @@ import Wire
         #expect(try ServerOptions(flags: [("database-url", "dbname=x"), ("data", "y")]).databaseURI == "dbname=x")
     }
 
+    /// Mails would lead nowhere.
+    @Test(arguments: ["serverURL", "publicServerURL"]) func anAddressIsAURLToPutPathsBehind(name: String) throws {
+        for wrong in ["x", "foro.example.com/parse", "ftp://foro.example.com", "http://", "https:///parse", ""] {
+            #expect(fault(#"{"\#(name)": "\#(wrong)"}"#)?.contains(name) == true, "\(wrong)")
+        }
+        let right = try options(#"{"\#(name)": "https://foro.example.com:8443/parse/"}"#)
+        #expect((right.serverURL ?? right.publicServerURL) == "https://foro.example.com:8443/parse")
+        #expect(try options(#"{"\#(name)": "http://[::1]:1337"}"#).notEffective.isEmpty)
+    }
+
+    @Test(arguments: [
+        ("{\n  \"port\": 1,\n}", "line 3, column 1"), ("{\"port\": 1 \"host\": \"x\"}", "line 1, column 12"),
+        ("{\n  'port': 1}", "line 2, column 3"), ("{\"a\": \"x\n\"}", "line 1, column 9"),
+        ("{\"a\": [1, tru]}", "column 11"),
+        ("{} {}", "column 4"), ("{\"a\": 1", "it ends before it is complete"), ("{\"a\": 01}", "column 8"),
+    ])
+    func aFileThatIsNoJSONIsToldWhereItIsNot(text: String, place: String) throws {
+        let path = NSTemporaryDirectory() + "hermes-options-\(UUID().uuidString).json"
+        try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let fault = #expect(throws: OptionFault.self) { try ServerArguments(["--config", path]).options() }
+        #expect(fault?.description.hasPrefix("\(path) is not JSON: ") == true)
+        #expect(fault?.description.contains(place) == true, "\(fault?.description ?? "")")
+    }
+
+    /// As editors of Windows write it.
+    @Test func aFileMayBeginWithTheMarkOfItsEncoding() throws {
+        let path = NSTemporaryDirectory() + "hermes-options-\(UUID().uuidString).json"
+        try Data("\u{FEFF}{\"port\": 7}".utf8).write(to: URL(fileURLWithPath: path))
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        #expect(try ServerArguments(["--config", path]).options().port == 7)
+    }
+
     @Test func aListOfObjectsIsTakenFromAFlagAsJSON() throws {
         let limit = #"{"requestPath": "/login", "requestTimeWindow": 1000, "requestCount": 3}"#
         for (text, count) in [(limit, 1), ("[\(limit)]", 1), (" [\(limit), \(limit)]", 2), ("", 0)] {
             let options = try ServerOptions(flags: [("rate-limit", text)])
             #expect(options.rateLimit.map(\.requestPath) == Array(repeating: "/login", count: count))
         }
-        #expect(throws: OptionFault.self) { try ServerOptions(flags: [("rate-limit", "[\(limit)")]) }
+        #expect(throws: OptionFault("--rate-limit must be JSON: it ends before it is complete")) {
+            try ServerOptions(flags: [("rate-limit", "[\(limit)")])
+        }
         let origins = try ServerOptions(flags: [("allow-origin", #"["https://a.example"]"#)]).allowOrigin
         #expect(origins == ["https://a.example"])
         #expect(try ServerOptions(flags: [("route-allow-list", "[a-z]+,classes")]).routeAllowList?.count == 2)
