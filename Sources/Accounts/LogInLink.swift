@@ -47,19 +47,13 @@ extension Accounts {
 
     private func sendLink(_ links: LogInLinkOptions, to address: String, in operation: Operation) async throws {
         let rows = try await operation.read(Accounts.byEmail, [.text(address)])
-        guard rows.count > 0, let send = options.mail.send, EmailAddress.isPlausible(rows.string(0, 2)) else { return }
+        guard rows.count > 0, EmailAddress.isPlausible(rows.string(0, 2)) else { return }
         let userId = rows.string(0, 0)
         let token = MailedToken(for: .logIn, of: userId, secret: options.mail.secret)
         let message = AccountMail(
             kind: .logInLink, address: rows.string(0, 2), userId: userId, username: rows.optionalString(0, 1) ?? "",
             link: links.link(token), language: operation.request.language)
-        try await operation.inTransaction { operation in
-            let set = try await operation.write(
-                Accounts.setToken,
-                [.text(userId), .text(token.stored), Verification.end(links.life), .text(message.address)])
-            // Whose address has changed meanwhile gets no link to the old one.
-            if set.count > 0 { try await send(message, operation) }
-        }
+        try await mail(message, token, set: Accounts.setToken, life: links.life, in: operation)
     }
 
     /// `POST /logInByLink`: takes a link's token, which works once, and opens a session; the address is verified by it.

@@ -1,3 +1,4 @@
+import Postgres
 import Store
 
 /// A token that a mail carries: who holds it has shown that the address is his.
@@ -54,8 +55,9 @@ public struct AccountMail: Sendable {
 
 /// How accounts reach people by mail.
 public struct AccountMailOptions: Sendable {
-    /// Writes the mail to the queue, in the operation's transaction; nil: no mail is configured.
-    public var send: (@Sendable (AccountMail, Operation) async throws -> Void)?
+    /// Writes the mail to the queue, in the operation's transaction, and answers whether it did: of too many some are
+    /// dropped. nil: no mail is configured.
+    public var send: (@Sendable (AccountMail, Operation) async throws -> Bool)?
     /// Where pages lie: `https://example.com/parse/apps/APPID`.
     public var pagesURL = ""
     /// What tokens are made with.
@@ -83,5 +85,34 @@ public struct AccountMailOptions: Sendable {
     /// - Parameter language: which the page is to be in, whatever the browser asks for.
     func link(_ page: String, _ token: MailedToken, in language: String? = nil) -> String {
         "\(pagesURL)/\(page)?\(language.map { "locale=\($0)&" } ?? "")token=\(token.text)"
+    }
+}
+
+extension Accounts {
+    /// Mails a link, whose token holds from then on: both or neither. Where the mail is dropped, the link before it goes
+    /// on to hold; where the address has changed meanwhile, none goes to the old one.
+    ///
+    /// - Parameters:
+    ///   - set: what keeps the token: of the user $1, if it has the address $4, $2 until $3. nil: it is kept already.
+    ///   - life: seconds that it holds; nil: always.
+    func mail(
+        _ message: AccountMail, _ token: MailedToken, set: Statement?, life: Double?, in operation: Operation
+    ) async throws {
+        guard let send = options.mail.send else { return }
+        struct Dropped: Error {}
+        let parameters: [Parameter] = [
+            .text(message.userId), .text(token.stored), Verification.end(life), .text(message.address),
+        ]
+        func both(_ operation: Operation) async throws {
+            if let set, try await operation.write(set, parameters).count == 0 { return }
+            guard try await send(message, operation) else { throw Dropped() }
+        }
+        do {
+            if operation.isInTransaction {
+                try await operation.savepoint { try await both(operation) }
+            } else {
+                try await operation.inTransaction { try await both($0) }
+            }
+        } catch is Dropped {}
     }
 }

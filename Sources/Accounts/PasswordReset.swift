@@ -58,7 +58,6 @@ extension Accounts {
 
     private func sendReset(_ rows: Rows, to address: String, _ userId: String, in operation: Operation) async throws {
         let mail = options.mail
-        guard let send = mail.send else { return }
         var standing: MailedToken?
         if mail.resetIsReused, let stored = rows.optionalString(0, 3), rows.bool(0, 4) {
             standing = MailedToken(stored: stored, for: .passwordReset, of: userId, secret: mail.secret)
@@ -69,17 +68,8 @@ extension Accounts {
             kind: .passwordReset, address: address, userId: userId, username: rows.optionalString(0, 1) ?? "",
             link: mail.link("request_password_reset", token, in: language),
             language: language ?? operation.request.language)
-        let isNew = standing == nil
-        try await operation.inTransaction { operation in
-            if isNew {
-                let set = try await operation.write(
-                    Accounts.setToken,
-                    [.text(userId), .text(token.stored), Verification.end(mail.resetLife), .text(address)])
-                // Whose address has changed meanwhile gets no link to the old one.
-                guard set.count > 0 else { return }
-            }
-            try await send(message, operation)
-        }
+        let set = standing == nil ? Accounts.setToken : nil
+        try await self.mail(message, token, set: set, life: mail.resetLife, in: operation)
     }
 
     /// Whether a link's token holds, and whose it is.

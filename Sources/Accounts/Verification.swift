@@ -31,7 +31,7 @@ extension UserRules {
         let message = AccountMail(
             kind: .verifyEmail, address: address, userId: write.objectId, username: username ?? "",
             link: mail.link("verify_email", token), language: write.operation.request.language)
-        write.addEffect { try await send(message, $0) }
+        write.addEffect { _ = try await send(message, $0) }
     }
 }
 
@@ -144,7 +144,6 @@ extension Accounts {
 
     private func sendVerification(_ rows: Rows, in operation: Operation) async throws {
         let mail = options.mail
-        guard let send = mail.send else { return }
         let userId = rows.string(0, 0)
         var standing: MailedToken?
         if mail.verificationIsReused, let stored = rows.optionalString(0, 4), !rows.isNull(0, 5), rows.bool(0, 5) {
@@ -155,20 +154,8 @@ extension Accounts {
         let message = AccountMail(
             kind: .verifyEmail, address: rows.string(0, 2), userId: userId, username: rows.optionalString(0, 1) ?? "",
             link: mail.link("verify_email", token, in: language), language: language ?? operation.request.language)
-        let isNew = standing == nil
-        try await operation.inTransaction { operation in
-            if isNew {
-                let set = try await operation.write(
-                    Accounts.setVerification,
-                    [
-                        .text(userId), .text(token.stored), Verification.end(mail.verificationLife),
-                        .text(message.address),
-                    ])
-                // Whose address has changed meanwhile gets no link to the old one.
-                guard set.count > 0 else { return }
-            }
-            try await send(message, operation)
-        }
+        let set = standing == nil ? Accounts.setVerification : nil
+        try await self.mail(message, token, set: set, life: mail.verificationLife, in: operation)
     }
 
     /// - Throws: 108 where no mail can be sent.

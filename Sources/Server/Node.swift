@@ -301,7 +301,9 @@ final class Node: Sendable {
         var accountOptions = accountOptions
         accountOptions.hashesSessionTokens = hashesSessionTokens.withLock { $0 }
         if let mailer {
-            accountOptions.mail.send = { mail, operation in try await mailer.send(Mail(mail), in: operation) }
+            accountOptions.mail.send = { mail, operation in
+                if case .queued = try await mailer.send(Mail(mail), in: operation) { true } else { false }
+            }
         }
         var storeOptions = options.storeOptions
         for defined in cloud.code.classes {

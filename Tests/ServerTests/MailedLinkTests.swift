@@ -1,3 +1,4 @@
+import Postgres
 import TestSupport
 import Testing
 import Wire
@@ -61,6 +62,32 @@ import Wire
                 let user = try await server.client.send("GET", "/users/\(ana.id)", master: true)
                 #expect(user.json["emailVerified"] == .bool(count == 1), "\(address)")
             }
+        }
+    }
+
+    /// Whoever asks for many can't keep others from the one that they have.
+    @Test(arguments: ["/requestPasswordReset", "/requestLogInLink", "/verificationEmailRequest"])
+    func aMailThatIsDroppedTakesNoLinkAway(path: String) async throws {
+        try await withMails { options in
+            options.publicServerURL = "http://127.0.0.1/parse"
+            options.verifyUserEmails = true
+            options.sendUserEmailVerification = false
+            options.auth = ["link": ["url": "http://127.0.0.1/entrar"]]
+            options.email.hourlyPerAddress = 1
+        } _: { server, postbox in
+            let ana = try await server.client.signUp("ana")
+            let address: JSON = ["email": "ana@example.com"]
+            try await server.client.must("PUT", "/users/\(ana.id)", address, session: ana.token)
+            func stored() async throws -> String? {
+                let tokens = Statement(
+                    "SELECT coalesce(\"_perishable_token\", \"_login_token\", \"_email_verify_token\") FROM \"_User\"")
+                return try await server.sql.read(tokens, []).optionalString(0, 0)
+            }
+            try await server.client.must("POST", path, address)
+            let token = try #require(try await stored())
+            let asked = try await server.client.send("POST", path, address)
+            #expect(asked.status == 200 && asked.text == "{}")
+            #expect(try await stored() == token)
         }
     }
 
