@@ -7,7 +7,7 @@ import Wire
 enum ServerPlace {
     /// Where the options make a server listen, unless a URL is told; the keys of the options or the environment, else of
     /// the data folder's keys.json.
-    static func address(_ options: ServerOptions, url told: String?) throws(OptionFault) -> ServerAddress {
+    static func address(_ options: ServerOptions, url told: String?) throws -> ServerAddress {
         var (appId, masterKey, readOnlyKey) = (options.appId, options.masterKey, options.readOnlyMasterKey)
         if appId.isEmpty || masterKey == nil {
             let path = Keys.path(in: options.dataFolder)
@@ -18,7 +18,8 @@ enum ServerPlace {
                 readOnlyKey = readOnlyKey ?? keys["readOnlyMasterKey"]
             }
             guard !appId.isEmpty, masterKey != nil || readOnlyKey != nil else {
-                throw OptionFault(
+                throw CommandFailure(
+                    4,
                     "\(path) is not there: tell --data, --config, or HERMES_APP_ID and HERMES_MASTER_KEY (or "
                         + "HERMES_READ_ONLY_MASTER_KEY)")
             }

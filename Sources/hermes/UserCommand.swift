@@ -26,7 +26,7 @@ struct UserCommand {
     }
 
     /// The server of the options: `--url URL`, or where these options make one listen.
-    private func server(_ options: ServerOptions) throws(OptionFault) -> RunningServer {
+    private func server(_ options: ServerOptions) throws -> RunningServer {
         let address = try ServerPlace.address(options, url: arguments.told["url"] ?? arguments.told["server"])
         return RunningServer(url: address.url, appId: address.appId, masterKey: address.masterKey ?? "")
     }

@@ -53,6 +53,18 @@ import Wire
         }
     }
 
+    /// Scripts tell by it a wrong command from a server that they cannot ask.
+    @Test func withoutAKeyACommandThatAsksAServerEndsAsWithoutTheServer() async throws {
+        let folder = HermesProcess.makeFolder("no-keys")
+        defer { removeFolder(folder) }
+        let environment = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("HERMES_") }
+        let (exit, output) = try await blocking {
+            try ChildProcess.run(
+                [HermesProcess.program, "classes", "--data", folder], environment: environment)
+        }
+        #expect(exit == 4 && output.contains("keys.json is not there"))
+    }
+
     @Test func aTemplateIsShownAsItsReaderGetsIt() async throws {
         let folder = HermesProcess.makeFolder("mail-preview")
         defer { removeFolder(folder) }
