@@ -51,7 +51,7 @@ extension ServerOptions {
         public var includeCount = Ceiling(100)
         public var subqueryDepth = Ceiling(10)
         public var subqueryLimit = Ceiling.none
-        public var conditionCount = Ceiling(1000)
+        public var conditionCount = Ceiling(200)
         public var subqueryCount = Ceiling(50)
         public var batchRequestLimit = Ceiling(100)
         public var graphQLDepth = Ceiling(20)

@@ -90,7 +90,8 @@ struct QueryLimits {
             throw ParseError(102, "Subquery nesting depth exceeds maximum allowed depth.")
         }
         guard limits.conditionCount.allows(query.complexity.conditionCount) else {
-            throw ParseError(102, "Number of query conditions exceeds maximum allowed.")
+            throw ParseError(
+                102, "Number of query conditions exceeds maximum allowed; for many values of one field use $in.")
         }
         guard limits.subqueryCount.allows(query.complexity.subqueryCount) else {
             throw ParseError(102, "Number of subqueries exceeds maximum allowed.")

@@ -93,7 +93,9 @@ extension PredicateSQL {
         if isList { rows.elements = aliases.next() }
         switch operand {
         case .column(let column, .array):
-            return .when("EXISTS (SELECT FROM jsonb_array_elements(\(column)) e (e) WHERE \(rows.hold("e")))")
+            // IS TRUE: what is found is hashed once, not joined anew with each row's elements.
+            return .when(
+                "EXISTS (SELECT FROM jsonb_array_elements(\(column)) e (e) WHERE (\(rows.hold("e").sql)) IS TRUE)")
         case .column(let column, let type):
             return rows.hold(isList ? PredicateSQL.json(column, type) : "to_jsonb(\(column))")
         case .json(let expression): return rows.hold(expression)

@@ -8,9 +8,9 @@ import Wire
 @Suite struct QueryLimitsTests {
     @Test(
         arguments: [
-            (["$or": .array(Array(repeating: ["text": ["$regex": "x"]], count: 1001))], "Number of query conditions"),
+            (["$or": .array(Array(repeating: ["text": ["$regex": "x"]], count: 201))], "Number of query conditions"),
             (
-                ["$and": .array(Array(repeating: ["n": ["$gt": 1, "$lt": 9]], count: 501))],
+                ["$and": .array(Array(repeating: ["n": ["$gt": 1, "$lt": 9]], count: 101))],
                 "Number of query conditions"
             ),
             (

@@ -118,6 +118,11 @@ import Wire
             #"{"where": {"etiquetas": {"$in": \#(Array(0...100))}}}"#, "hashed SubPlan"
         ),
         (
+            "Temas", "",
+            #"{"where": {"etiquetas": {"$dontSelect": {"key": "titulo", "query": {"className": "Temas", "where": {}}}}}}"#,
+            "hashed SubPlan"
+        ),
+        (
             "Temas", #"CREATE INDEX etiquetas ON "Temas" USING gin (etiquetas jsonb_path_ops)"#,
             #"{"where": {"etiquetas": {"$all": ["e3", "f4"]}}}"#, "on etiquetas"
         ),
