@@ -13,7 +13,7 @@ import time
 import urllib.parse
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from forum import WIDTHS, Server, arguments, free_port, log_in, server_session, walking
+from walk import WIDTHS, Server, arguments, free_port, log_in, server_session, walking
 
 SMTP = pathlib.Path(__file__).parents[1] / "Support/smtp_server.py"
 
