@@ -88,13 +88,23 @@ public struct MailTemplates: Sendable {
             .sorted { ($0.weight, $1.place) > ($1.weight, $0.place) }.map(\.name)
     }
 
+    private static func closest<Words>(to language: String, in all: [String: Words]) -> Words? {
+        all[language] ?? all[String(language.prefix { $0 != "-" && $0 != "_" })]
+    }
+
+    /// All languages in which there are words, such as `es`.
+    public var languages: Set<String> { Set(words.values.flatMap(\.keys)) }
+    /// Whether there are any in a language such as `es` or `es-ES`.
+    public func know(_ language: String) -> Bool {
+        words.values.contains { Self.closest(to: language.lowercased(), in: $0) != nil }
+    }
+
     /// The words for a reader: in the first of these languages that there are any in, or in English. `es-ES` is served
     /// by `es` where there is nothing closer.
     func words(_ template: MailTemplate, in languages: [String?]) -> TemplateWords? {
         let all = words[template] ?? [:]
         for language in languages.flatMap({ Self.preferred($0 ?? "") }) {
-            if let found = all[language] { return found }
-            if let found = all[String(language.prefix { $0 != "-" && $0 != "_" })] { return found }
+            if let found = Self.closest(to: language, in: all) { return found }
         }
         return all["en"]
     }

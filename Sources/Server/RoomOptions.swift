@@ -130,8 +130,13 @@ extension ServerOptions {
             throw OptionFault("the option \"email.from\" \(error)")
         }
         guard let masterKey else { throw OptionFault("mail needs the option \"masterKey\"") }
+        let templates = try makeMailTemplates()
+        guard templates.know(email.language) else {
+            let known = templates.languages.sorted().joined(separator: ", ")
+            throw OptionFault("the option \"email.language\": there are mails in \(known), not in \(email.language)")
+        }
         var mail = MailOptions(
-            server: server, from: sender, appName: appName, templates: try makeMailTemplates(), masterKey: masterKey)
+            server: server, from: sender, appName: appName, templates: templates, masterKey: masterKey)
         mail.language = email.language
         mail.hourlyPerAddress = email.hourlyPerAddress
         mail.hourlyPerAccount = email.hourlyPerAccount

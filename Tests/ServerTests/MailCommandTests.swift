@@ -112,6 +112,16 @@ import Wire
             #expect(fault?.description.contains(file) == true)
         }
         var options = MailCommandTests.options
+        for (language, isKnown) in [("es-ES", true), ("EN", true), ("english", false), ("", false)] {
+            options.email.language = language
+            if isKnown {
+                _ = try options.makeMailer()
+            } else {
+                let fault = #expect(throws: OptionFault.self) { try options.makeMailer() }
+                #expect(fault?.description.contains("there are mails in en, es, not in \(language)") == true)
+            }
+        }
+        options.email.language = "en"
         let mailer = try options.makeMailer()
         #expect(mailer != nil)
         options.email.from = nil
