@@ -54,6 +54,11 @@ extension SaveRequest<Usuario> {
                 throw Refusal(200, "Falta el nombre de usuario.", "The user name is missing.")
             }
             guard isMaster || isNew || !isOfMember || isMember else { throw Refusal.noMember }
+            if !isMaster {
+                try Limits.check(given.trimmed, "usuario", atMost: Limits.userName)
+                // In an address these two are none.
+                guard ![".", ".."].contains(given.trimmed) else { throw Refusal.wrong(["usuario"]) }
+            }
             object.username = given.trimmed
         }
         object.clave = given.trimmed.lowercased()
@@ -98,6 +103,7 @@ extension FunctionRequest {
         }
         if let surname = params["apellidos"], !surname.isNull, surname.string == nil { wrong.append("apellidos") }
         guard wrong.isEmpty, let number else { throw Refusal.wrong(wrong) }
+        for name in ["nombre", "apellidos", "ciudad"] { try Limits.check(params[name]?.string, name) }
         var user = Record(Usuario.self)
         user.username = try text("usuario").trimmed
         user.email = try text("correo").trimmed.lowercased()

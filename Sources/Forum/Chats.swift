@@ -126,7 +126,9 @@ extension SaveRequest<Conversacion> {
         for field in object.changedFields {
             switch field {
             case "ACL": object.revert("ACL")
-            case "nombre": guard object.nombre?.isBlank == false else { throw Refusal.wrong(["nombre"]) }
+            case "nombre":
+                guard object.nombre?.isBlank == false else { throw Refusal.wrong(["nombre"]) }
+                try Limits.check(object.nombre, "nombre")
             case "foto": guard object["foto"] == nil || object.foto != nil else { throw Refusal.wrong(["foto"]) }
             default: throw Refusal.kept
             }
@@ -140,6 +142,7 @@ extension Hermes {
     func groups() {
         memberFunction("crearGrupo") { request, member in
             let name = try request.text("nombre").trimmed
+            try Limits.check(name, "nombre")
             let picture = request.params["foto"].flatMap { $0.isNull ? nil : $0 }
             guard picture == nil || picture?.file != nil else { throw Refusal.wrong(["foto"]) }
             let others = try await request.friends("miembros", of: member)

@@ -21,8 +21,25 @@ enum Limits {
     static let preview = 100
     /// Seconds of a voice message.
     static let voice = 600.0
+    /// Characters of what stands beside everything that somebody writes.
+    static let userName = 60
+    /// Characters of first and last names, cities, names of groups.
+    static let name = 100
+    /// Characters of a topic's name.
+    static let topicName = 200
 
     static var aDayAgo: Date { Date().addingTimeInterval(-86_400) }
+
+    /// Whether a text has more than so many characters. One of them may have any number of marks on it: bytes count too.
+    static func isLonger(_ text: String, than most: Int) -> Bool { text.utf8.count > most * 32 || text.count > most }
+
+    /// - Throws: 142 for a text that is too long.
+    static func check(_ text: String?, _ name: String, atMost most: Int = Limits.name) throws {
+        guard let text, isLonger(text, than: most) else { return }
+        throw Refusal(
+            142, "Es demasiado largo: \(name). Caben \(most) caracteres.",
+            "Too long: \(name). There is room for \(most) characters.")
+    }
 }
 
 extension Database {

@@ -65,6 +65,9 @@ extension SaveRequest<Persona> {
         }
         if try await !isAddressRight() { wrong.append("Correo") }
         guard wrong.isEmpty else { throw Refusal.wrong(wrong) }
+        for name in ["Nombre", "Apellidos", "ciudad"] where object.isChanged(name) && !isMaster {
+            try Limits.check(object[name]?.string, name)
+        }
         if isNew, let owner = object.usuario { object.belong(to: owner) } else if !isNew { object.revert("ACL") }
     }
 

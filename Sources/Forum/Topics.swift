@@ -86,7 +86,7 @@ extension SaveRequest<Tema> {
     private func name() async throws {
         guard let given = object.Tema, !given.isBlank else { throw Refusal.wrong(["Tema"]) }
         let name = given.tidy
-        guard (6...200).contains(name.count) else { throw Tema.wrongLength }
+        guard name.count >= 6, !Limits.isLonger(name, than: Limits.topicName) else { throw Tema.wrongLength }
         let key = name.folded
         object.Tema = name
         object.clave = key

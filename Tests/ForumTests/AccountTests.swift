@@ -51,6 +51,35 @@ import Testing
         }
     }
 
+    /// They stand beside everything that somebody writes.
+    @Test func namesHaveALength() async throws {
+        try await withForum { village in
+            let ana = try await village.member("ana")
+            let marked = "a" + String(repeating: "\u{301}", count: 2000)
+            for name in [String(repeating: "x", count: 61), marked, ".", ".. "] {
+                let answer = try await village.stranger.post(
+                    "users", ["username": .string(name), "password": "x", "email": "otra@example.com"])
+                #expect(answer.code == 142, "\(answer.body)")
+                #expect(try await ana.client.put("users/\(ana.id)", ["username": .string(name)]).code == 142)
+            }
+            let right: [String: Value] = [
+                "usuario": .string(String(repeating: "é", count: 60)), "contraseña": "x", "correo": "eva@example.com",
+                "nombre": "Eva", "movil": "600100200", "ciudad": "Soria", "apellidos": "Luz",
+            ]
+            for (field, persona) in [("nombre", "Nombre"), ("apellidos", "Apellidos"), ("ciudad", "ciudad")] {
+                let long = Value.string(String(repeating: "x", count: 101))
+                let refused = try await village.stranger.post(
+                    "functions/registrar", .object(right.merging([field: long]) { _, new in new }))
+                #expect(refused.code == 142, "\(refused.body)")
+                #expect(refused["error"]?.string?.contains(": \(field).") == true, "\(refused.body)")
+                let change = try await ana.client.put("classes/Persona/\(ana.persona)", [persona: long])
+                #expect(change.code == 142, "\(change.body)")
+            }
+            let made = try await village.stranger.post("functions/registrar", .object(right))
+            #expect(made.status == 200, "\(made.body)")
+        }
+    }
+
     @Test func aBannedMemberChangesNothingThatOthersSee() async throws {
         try await withForum { village in
             let banned = try await village.banned()

@@ -156,6 +156,7 @@ import Testing
                 (["nombre": "Roma", "miembros": ["eva"]], 119), (["nombre": "Roma", "miembros": ["nadie"]], 101),
                 (["nombre": "  ", "miembros": ["bea"]], 142), (["nombre": "Roma", "miembros": []], 142),
                 (["nombre": "Roma"], 142), (["nombre": "Roma", "miembros": ["ana"]], 142),
+                (["nombre": .string(String(repeating: "x", count: 101)), "miembros": ["bea"]], 142),
                 (["nombre": "Roma", "miembros": "bea"], 142),
                 (["nombre": "Roma", "miembros": ["bea"], "foto": "x"], 142),
             ] as [(Value, Int)] {

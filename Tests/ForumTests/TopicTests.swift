@@ -19,7 +19,10 @@ import Testing
             }
             _ = try await ana.open("Cañas y barro")
             _ = try await ana.open("Canas y barro")
-            for name: Value in ["Úbeda", "   Úbeda   ", "", .string(String(repeating: "é", count: 201)), 7, .null] {
+            let marked = "Abulense" + String(repeating: "\u{301}", count: 6400)
+            for name: Value in [
+                .string(marked), "Úbeda", "   Úbeda   ", "", .string(String(repeating: "é", count: 201)), 7, .null,
+            ] {
                 let answer = try await ana.client.post("classes/Temas", ["Tema": name])
                 #expect(answer.code == 142, "\(name): \(answer.body)")
             }

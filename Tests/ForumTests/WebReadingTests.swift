@@ -341,6 +341,16 @@ import Testing
             #expect(try await visitor.get("/buscar?q=nadaquever").text.contains("No se ha encontrado nada"))
             #expect(try await visitor.get("/buscar").text.contains("role=\"search\""))
             #expect(try await visitor.get("/normas").count("<li>") >= 10)
+            #expect(!said.text.contains("puede haber más"))
+            let topic = try #require(try await site.client.get("classes/Temas").results.first?["objectId"]?.string)
+            for number in 1...20 {
+                let comment: Value = [
+                    "Tema": .pointer(AnyPointer("Temas", topic)), "comentario": "Viajar es vivir \(number) veces",
+                ]
+                let made = try await site.client.asMaster.post("classes/Comentarios", comment)
+                #expect(made.status == 201, "\(made.body)")
+            }
+            #expect(try await visitor.get("/buscar?q=viajar").text.contains("puede haber más"))
         }
     }
 }

@@ -100,11 +100,11 @@ extension Visit {
         guard !words.isEmpty else { return page(leaf) }
         let short = String(words.prefix(200))
         let topics = try await database.find(
-            Query(Tema.self).where(.text(\.Tema, short)).order(.ascending("$score")).listed.limit(50))
+            Query(Tema.self).where(.text(\.Tema, short)).order(.ascending("$score")).listed.limit(Visit.foundTopics))
         let said = try await database.find(
             Query(Comentario.self).where(.text(\.comentario, short)).order(.ascending("$score"))
                 .include("usuario", "Tema").select("comentario", "fecha", "oculto", "usuario.username", "Tema.Tema")
-                .limit(20))
+                .limit(Visit.foundComments))
         if topics.isEmpty, said.isEmpty {
             leaf.body +=
                 "<p class=\"empty\" role=\"status\">\(say("No se ha encontrado nada. Prueba con menos palabras.", "Nothing was found. Try fewer words."))</p>"
@@ -114,8 +114,17 @@ extension Visit {
             leaf.body +=
                 "<h2 class=\"part\">\(say("Comentarios", "Comments"))</h2><ol class=\"found\">\(said.map(quote))</ol>"
         }
+        if topics.count == Visit.foundTopics || said.count == Visit.foundComments {
+            let words = say(
+                "Esto es lo que mejor encaja; puede haber más. Añade palabras para afinar.",
+                "These fit best; there may be more. Add words to narrow it down.")
+            leaf.body += "<p class=\"meta\">\(words)</p>"
+        }
         return page(leaf)
     }
+
+    private static let foundTopics = 50
+    private static let foundComments = 20
 
     private func quote(_ comment: Record<Comentario>) -> HTML {
         let text = (comment.comentario ?? "").tidy
