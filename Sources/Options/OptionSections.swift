@@ -52,7 +52,7 @@ extension ServerOptions {
         public var subqueryDepth = Ceiling(10)
         public var subqueryLimit = Ceiling.none
         public var conditionCount = Ceiling(200)
-        public var subqueryCount = Ceiling(50)
+        public var subqueryCount = Ceiling(100)
         public var batchRequestLimit = Ceiling(100)
         public var graphQLDepth = Ceiling(20)
         public var graphQLFields = Ceiling(200)

@@ -14,7 +14,7 @@ import Wire
                 "Number of query conditions"
             ),
             (
-                ["$or": .array(Array(repeating: ["n": ["$inQuery": ["className": "Note", "where": [:]]]], count: 51))],
+                ["$or": .array(Array(repeating: ["n": ["$inQuery": ["className": "Note", "where": [:]]]], count: 101))],
                 "Number of subqueries"
             ),
         ] as [(JSON, String)])
