@@ -6,19 +6,16 @@ import Wire
 
 /// `requestComplexity`: what one `where` may ask for.
 @Suite struct QueryLimitsTests {
-    @Test(
-        arguments: [
-            (["$or": .array(Array(repeating: ["text": ["$regex": "x"]], count: 201))], "Number of query conditions"),
-            (
-                ["$and": .array(Array(repeating: ["n": ["$gt": 1, "$lt": 9]], count: 101))],
-                "Number of query conditions"
-            ),
-            (
-                ["$or": .array(Array(repeating: ["n": ["$inQuery": ["className": "Note", "where": [:]]]], count: 101))],
-                "Number of subqueries"
-            ),
-        ] as [(JSON, String)])
-    func aWhereOfTooManyPartsIsRefused(condition: JSON, begin: String) async throws {
+    private static let parts: [(part: JSON, count: Int, refusal: String)] = [
+        (["text": ["$regex": "x"]], 201, "Number of query conditions"),
+        (["n": ["$gt": 1, "$lt": 9]], 101, "Number of query conditions"),
+        (["n": ["$inQuery": ["className": "Note", "where": [:]]]], 101, "Number of subqueries"),
+    ]
+
+    @Test(arguments: QueryLimitsTests.parts.indices)
+    func aWhereOfTooManyPartsIsRefused(kind: Int) async throws {
+        let (part, count, begin) = QueryLimitsTests.parts[kind]
+        let condition: JSON = ["$or": .array(Array(repeating: part, count: count))]
         try await withServer { _ in
         } _: { server in
             _ = try await server.client.create("Note", ["text": "x", "n": 2])
