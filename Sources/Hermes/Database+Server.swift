@@ -68,8 +68,9 @@ extension Database {
 
     /// Deletes the account whose rights these are, with its sessions.
     ///
-    /// - Parameter authData: with which the account is confirmed beside the password: of a second factor
-    ///   `["mfa": ["token": …]]`.
+    /// - Parameters:
+    ///   - password: the account's.
+    ///   - authData: what goes with the password: `["mfa": ["token": "123456"]]` where the account has a second factor.
     /// - Throws: 101 for a wrong password, -1 where a code is missing, 141 where it is wrong.
     public func deleteAccount(password: String, authData: [String: Value] = [:]) async throws {
         var body = JSONObject([("password", .string(password))])
