@@ -85,6 +85,7 @@ extension DeleteRequest<Usuario> {
         try await rules.updateAll(Query(Tema.self).where(\.autor == user)) { $0.autor = nil }
         try await rules.updateAll(Query(Tema.self).where(\.ultimoAutor == user)) { $0.ultimoAutor = nil }
         try await rules.updateAll(Query(Comentario.self).where(\.usuario == user)) { $0.usuario = nil }
+        try await rules.updateAll(Query(Denuncia.self).where(\.de == user)) { $0.de = nil }
         try await rules.updateAll(Query(Mensaje.self).where(\.autor == user)) { $0.autor = nil }
         try await rules.updateAll(Query(Conversacion.self).where(\.ultimoAutor == user)) { $0.ultimoAutor = nil }
         try await rules.updateAll(Query(Conversacion.self).where(\.creador == user)) { $0.creador = nil }

@@ -51,12 +51,33 @@ extension Database {
         return LoggedIn(user: Record(className: Fields.className, known: answer), sessionToken: token)
     }
 
+    /// Whether a password is right, with no session begun. A wrong one counts as a log-in that failed.
+    ///
+    /// - Parameters:
+    ///   - username: the name, or the address.
+    ///   - password: as it was typed.
+    /// - Throws: 101 where the name or the password is wrong; 205 where they are right and log-in waits for the address
+    ///   to be verified.
+    public func verifyPassword(username: String, password: String) async throws {
+        try await send(
+            "POST", ["verifyPassword"],
+            JSONObject([("username", .string(username)), ("password", .string(password))]))
+    }
+
     /// Ends the session whose rights these are.
     public func logOut() async throws { try await send("POST", ["logout"]) }
 
     /// Has a mail sent with which a forgotten password can be set anew.
     public func requestPasswordReset(email: String) async throws {
         try await send("POST", ["requestPasswordReset"], JSONObject([("email", .string(email))]))
+    }
+
+    /// Has the mail sent again by which somebody shows that an address is his (`verifyUserEmails`).
+    ///
+    /// - Parameter email: an address that an account has, and that was not verified yet. Of any other nothing is sent, and
+    ///   nothing said.
+    public func requestEmailVerification(email: String) async throws {
+        try await send("POST", ["verificationEmailRequest"], JSONObject([("email", .string(email))]))
     }
 
     /// All that is kept of the account whose rights these are, as JSON.

@@ -216,6 +216,9 @@ import Testing
             let groupId = group["result"]?["conversacion"]?.string ?? ""
             let invited = try await ana.call("invitar", ["correo": "eva@example.com"])
             #expect(invited.status == 200, "\(invited.body)")
+            let (_, theirs) = try await bea.open("Otro viaje")
+            let flagged = try await ana.call("denunciar", ["comentario": .string(theirs), "motivo": "Publicidad"])
+            #expect(flagged.status == 200, "\(flagged.body)")
             let foreign = try await bea.client.delete("users/\(ana.id)")
             #expect(foreign.code == 206)
             let gone = try await ana.client.delete("users/\(ana.id)")
@@ -228,6 +231,8 @@ import Testing
             let said = try await village.stranger.get("classes/Comentarios/\(comment)")
             #expect(said["comentario"] == "Sobre Mi último viaje")
             #expect(said["usuario"] == nil)
+            let flags = try await village.rows("Denuncias")
+            #expect(flags.map { $0["motivo"] } == ["Publicidad"] && flags.allSatisfy { $0["de"] == nil }, "\(flags)")
             let opened = try await village.stranger.get("classes/Temas/\(topic)")
             #expect(opened["comentarios"] == 1)
             #expect(opened["autor"] == nil)

@@ -3,6 +3,7 @@ import Hermes
 import Testing
 
 @testable import Accounts
+@testable import Forum
 
 /// Ways in that are not straight.
 @Suite struct WebAccountTests {
@@ -73,6 +74,107 @@ import Testing
             #expect(visitor.browser.cookies["sesion"] == nil)
             let answer = try await site.client.post("login", ["username": "ana", "password": "Clave-7"])
             #expect(answer.status == 429, "the same count: \(answer.body)")
+        }
+    }
+
+    @Test func anAddressIsChangedByWhoKnowsThePassword() async throws {
+        try await withSite(["emailVerifyTokenValidityDuration": 3600]) { site in
+            let ana = try await site.member("ana")
+            let bob = try await site.member("bob", "en")
+            #expect(try await ana.get("/ajustes/cuenta").text.contains("href=\"/ajustes/correo\""))
+            #expect(try await ana.get("/ajustes/correo").text.contains("Ahora es ana@example.com."))
+            #expect(
+                try await site.visitor().get("/ajustes/correo", 303).header("Location")?.hasPrefix("/entrar") == true)
+            for (visitor, address, password, words) in [
+                (ana, "nueva@example.com", "otra", "La contraseña no es correcta."),
+                (ana, "nueva@example.com", "", "Falta la contraseña."),
+                (ana, "bob@example.com", "Clave-7", "Ya hay una cuenta con esa dirección."),
+                (ana, "nueva", "Clave-7", "La dirección de correo no es válida."),
+                (ana, "", "Clave-7", "Hace falta una dirección de correo."),
+                (bob, "new@example.com", "otra", "The password is wrong."),
+            ] {
+                let refused = try await visitor.send(
+                    ["correo": address, "clave": password], to: "/ajustes/correo", 400)
+                #expect(refused.text.contains(words), "\(refused.text)")
+                #expect(refused.text.contains("name=\"correo\" type=\"email\" value=\"\(address)\""))
+                #expect(!refused.text.contains("value=\"Clave-7\""))
+            }
+            // Another site changes nothing.
+            let foreign = try await ana.browser.post(
+                "/ajustes/correo", ["correo": "nueva@example.com", "clave": "Clave-7"])
+            #expect(foreign.status == 403)
+            #expect(try await ana.get("/ajustes/correo").text.contains("Ahora es ana@example.com."))
+            let done = try await ana.send(
+                ["correo": " Nueva@example.com ", "clave": "Clave-7"], to: "/ajustes/correo")
+            let page = try await ana.get(try #require(done.header("Location")))
+            #expect(page.text.contains("Tu correo está cambiado."))
+            #expect(try await ana.get("/ajustes/correo").text.contains("Ahora es nueva@example.com."))
+            try await site.visitor().send(["usuario": "nueva@example.com", "clave": "Clave-7"], to: "/entrar")
+            let persona = try await site.client.asMaster.get(
+                "classes/Persona?where=\(#"{"Correo":"nueva@example.com"}"#.inURL)")
+            #expect(persona["results"]?.array?.count == 1, "his Persona follows: \(persona.body)")
+        }
+    }
+
+    /// Nobody is kept from his account by a slip of the pen.
+    @Test func anAddressThatHasToBeVerifiedMayBePutRight() async throws {
+        let options: [String: Value] = [
+            "verifyUserEmails": true, "preventLoginWithUnverifiedEmail": true, "appName": "Foro",
+            "publicServerURL": "http://127.0.0.1/parse",
+        ]
+        try await withSite(options) { site in
+            let ana = site.visitor()
+            try await ana.signUp("ana")
+            #expect(ana.browser.cookies["sesion"] == nil)
+            let asked = try await ana.get("/entrar?a=/nuevo&hecho=confirma")
+            #expect(asked.text.contains("abre antes el enlace del correo"), "\(asked.text)")
+            #expect(asked.text.contains("href=\"/confirmar\""))
+            let refused = try await ana.send(["usuario": "ana", "clave": "Clave-7"], to: "/entrar", 403)
+            #expect(
+                refused.text.contains("Confirma antes tu dirección") && refused.text.contains("href=\"/confirmar\""))
+            let wrong = try await ana.send(["usuario": "ana", "clave": "mala"], to: "/entrar", 400)
+            #expect(!wrong.text.contains("/confirmar"))
+            for address in ["Ana@example.com", "nadie@example.com"] {
+                let sent = try await ana.send(["correo": address], to: "/confirmar", 200)
+                #expect(sent.text.contains("el correo está en camino"), "\(sent.text)")
+            }
+            #expect(try await ana.send(["correo": ""], to: "/confirmar", 400).text.contains("dirección"))
+            let user = try await site.client.asMaster.get("users")["results"]?.array?.first?["objectId"]?.string ?? ""
+            _ = try await site.client.asMaster.put("users/\(user)", ["emailVerified": true])
+            try await ana.send(["usuario": "ana", "clave": "Clave-7"], to: "/entrar")
+            for address in ["anna@example.com", "ana@example.com"] {
+                try await ana.send(["correo": address, "clave": "Clave-7"], to: "/ajustes/correo")
+                #expect(try await ana.get("/ajustes/correo").text.contains("Ahora es \(address)."))
+            }
+            let guessed = try await ana.send(["correo": "x@example.com", "clave": "mala"], to: "/ajustes/correo", 400)
+            #expect(guessed.text.contains("La contraseña no es correcta."))
+        }
+    }
+
+    @Test func aPasswordIsChangedByWhoKnowsIt() async throws {
+        try await withSite(["passwordPolicy": ["validatorPattern": "-[0-9]"]]) { site in
+            let ana = try await site.member("ana")
+            let elsewhere = site.visitor()
+            try await elsewhere.send(["usuario": "ana", "clave": "Clave-7"], to: "/entrar")
+            for (standing, new, words) in [
+                ("otra", "Clave-8", "La contraseña no es correcta."), ("", "Clave-8", "Falta la contraseña."),
+                ("Clave-7", "", "Falta la contraseña nueva."), ("Clave-7", "facil", "demasiado fácil"),
+            ] {
+                let refused = try await ana.send(["clave": standing, "nueva": new], to: "/ajustes/clave", 400)
+                #expect(refused.text.contains(words), "\(refused.text)")
+                #expect(!refused.text.contains("value=\"Clave"))
+            }
+            let foreign = try await ana.browser.post("/ajustes/clave", ["clave": "Clave-7", "nueva": "Clave-8"])
+            #expect(foreign.status == 403)
+            let before = ana.browser.cookies["sesion"]
+            let done = try await ana.send(["clave": "Clave-7", "nueva": "Clave-8"], to: "/ajustes/clave")
+            #expect(ana.browser.cookies["sesion"] != before)
+            let page = try await ana.get(try #require(done.header("Location")))
+            #expect(page.text.contains("Tu contraseña está cambiada."))
+            // All other sessions are over.
+            try await elsewhere.get("/ajustes", 303)
+            try await site.visitor().send(["usuario": "ana", "clave": "Clave-7"], to: "/entrar", 400)
+            try await site.visitor().send(["usuario": "ana", "clave": "Clave-8"], to: "/entrar")
         }
     }
 

@@ -9,6 +9,8 @@ extension Hermes {
         view("POST", "/registro") { visit in try await visit.signUp() }
         view("GET", "/recuperar") { visit in visit.recoveryForm() }
         view("POST", "/recuperar") { visit in try await visit.recover() }
+        view("GET", "/confirmar") { visit in visit.verificationForm() }
+        view("POST", "/confirmar") { visit in try await visit.requestVerification() }
     }
 }
 
@@ -41,16 +43,20 @@ extension Visit {
 
     /// - Parameters:
     ///   - asksForCode: the account has a second factor.
+    ///   - isUnverified: the account waits for its address to be verified.
     ///   - other: the form that was sent to this page's path, and that the browser sends there again afterwards.
     func logInForm(
-        _ fault: Fault? = nil, asksForCode: Bool = false, goingOnWith other: [String: String]? = nil
+        _ fault: Fault? = nil, asksForCode: Bool = false, isUnverified: Bool = false,
+        goingOnWith other: [String: String]? = nil
     ) -> Page {
         if member != nil, fault == nil { return .redirect(to: goesOn) }
         var leaf = Leaf(say("Entrar", "Log in"), isPrivate: true)
         leaf.place = "/entrar"
         leaf.status = fault?.status ?? 200
         leaf.error = fault?.message
+        if isUnverified { leaf.errorLink = " \(anotherMail)" }
         leaf.done = doneText
+        if query("hecho") == "confirma" { leaf.body = "<p>\(anotherMail)</p>" }
         let name = input(
             "usuario", say("Usuario o correo", "User name or email"), value: field("usuario"),
             more: " autocomplete=\"username\" autocapitalize=\"none\" required")
@@ -85,6 +91,7 @@ extension Visit {
     fileprivate func logIn() async throws -> Page {
         // Once it was asked for it stays, whatever else is wrong.
         var asksForCode = request.form["codigo"] != nil
+        var isUnverified = false
         let other = request.form[Visit.carries] == nil ? nil : request.form
         return try await attempt {
             do {
@@ -99,13 +106,14 @@ extension Visit {
                 return marked(way, session: token)
             } catch let error as ParseError {
                 if error.code == -1 { asksForCode = true }
+                isUnverified = error.code == 205
                 let fault = Fault(error, self)
                 // There is such a page, and who is not let in has made a mistake.
                 throw Fault(
                     [-1, 205].contains(error.code) ? 403 : error.code == 101 ? 400 : fault.status, fault.message)
             }
         } otherwise: { fault in
-            logInForm(fault, asksForCode: asksForCode, goingOnWith: other)
+            logInForm(fault, asksForCode: asksForCode, isUnverified: isUnverified, goingOnWith: other)
         }
     }
 
@@ -172,7 +180,11 @@ extension Visit {
                 parameters[name] = .string(field(name))
             }
             let result = try await database.asNobody.call("registrar", parameters)
-            return marked(.redirect(to: goesOn), session: result?["sessionToken"]?.string ?? "")
+            guard let token = result?["sessionToken"]?.string, !token.isEmpty else {
+                // The server lets nobody in before his address is verified.
+                return .redirect(to: Visit.path("/entrar?a=\(goesOn.inURL)", done: "confirma"))
+            }
+            return marked(.redirect(to: goesOn), session: token)
         } otherwise: { fault in
             signUpForm(fault)
         }
@@ -194,17 +206,17 @@ extension Visit {
         }
     }
 
-    // MARK: a forgotten password
+    // MARK: mails that are asked for
 
-    fileprivate func recoveryForm(_ fault: Fault? = nil, isSent: Bool = false) -> Page {
-        var leaf = Leaf(say("Recuperar la contraseña", "Recover your password"), isPrivate: true)
+    /// A form that has a mail sent to an account's address.
+    ///
+    /// - Parameter sent: what it says once it was sent; nil before.
+    private func mailForm(_ title: String, at path: String, _ fault: Fault?, sent: String?) -> Page {
+        var leaf = Leaf(title, isPrivate: true)
         leaf.status = fault?.status ?? 200
         leaf.error = fault?.message
-        guard !isSent else {
-            leaf.done = say(
-                "Si hay una cuenta con esa dirección, el correo está en camino. Abre su enlace para elegir otra contraseña.",
-                "If there is an account with that address, a mail is on its way. Open its link to choose another password."
-            )
+        leaf.done = sent
+        guard sent == nil else {
             leaf.body = "<p><a class=\"button\" href=\"/entrar\">\(say("Volver a entrar", "Back to log in"))</a></p>"
             return page(leaf)
         }
@@ -212,18 +224,47 @@ extension Visit {
             "correo", say("El correo de tu cuenta", "The email of your account"), value: field("correo"), type: "email",
             more: " autocomplete=\"email\" required")
         leaf.body = """
-            <form class="card" method="post" action="/recuperar">\(formToken)\(address)\
+            <form class="card" method="post" action="\(path)">\(formToken)\(address)\
             <button>\(say("Mandarme un enlace", "Send me a link"))</button></form>
             """
         return page(leaf)
     }
 
+    fileprivate func recoveryForm(_ fault: Fault? = nil, sent: String? = nil) -> Page {
+        mailForm(say("Recuperar la contraseña", "Recover your password"), at: "/recuperar", fault, sent: sent)
+    }
+
     fileprivate func recover() async throws -> Page {
         try await attempt {
             try await database.asNobody.requestPasswordReset(email: field("correo").trimmed)
-            return recoveryForm(isSent: true)
+            return recoveryForm(
+                sent: say(
+                    "Si hay una cuenta con esa dirección, el correo está en camino. Abre su enlace para elegir otra contraseña.",
+                    "If there is an account with that address, a mail is on its way. Open its link to choose another password."
+                ))
         } otherwise: { fault in
             recoveryForm(fault)
+        }
+    }
+
+    /// Leads who could not log in to the form for another mail.
+    private var anotherMail: HTML {
+        "<a href=\"/confirmar\">\(say("Pedir otro correo", "Ask for another mail"))</a>"
+    }
+
+    fileprivate func verificationForm(_ fault: Fault? = nil, sent: String? = nil) -> Page {
+        mailForm(say("Confirmar tu correo", "Confirm your email"), at: "/confirmar", fault, sent: sent)
+    }
+
+    fileprivate func requestVerification() async throws -> Page {
+        try await attempt {
+            try await database.asNobody.requestEmailVerification(email: field("correo").trimmed.lowercased())
+            return verificationForm(
+                sent: say(
+                    "Si esa dirección espera que la confirmes, el correo está en camino. Abre su enlace y entra.",
+                    "If that address waits to be confirmed, a mail is on its way. Open its link and log in."))
+        } otherwise: { fault in
+            verificationForm(fault)
         }
     }
 }

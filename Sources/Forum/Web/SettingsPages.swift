@@ -41,7 +41,7 @@ extension Visit {
         leaf.body = """
             <form class="card" method="post" action="/ajustes">\(formToken)\(fields)\
             <p></p><button>\(say("Guardar", "Save"))</button></form>\
-            <p><a href="/ajustes/cuenta">\(say("Contraseña, datos y cierre de la cuenta", "Password, data, closing the account"))</a></p>
+            <p><a href="/ajustes/cuenta">\(say("Correo, contraseña, datos y cierre de la cuenta", "Email, password, data, closing the account"))</a></p>
             """
         return page(leaf)
     }

@@ -85,6 +85,12 @@ extension Visit {
         case "dejada": say("Ya no sois amigos.", "You are no longer friends.")
         case "guardado": say("Guardado.", "Saved.")
         case "leidos": say("Todo leído.", "All read.")
+        case "confirma":
+            say(
+                "Ya tienes cuenta. Para entrar, abre antes el enlace del correo que te hemos mandado.",
+                "You have an account. To log in, first open the link in the mail that we have sent you.")
+        case "correo": say("Tu correo está cambiado.", "Your email was changed.")
+        case "clave": say("Tu contraseña está cambiada.", "Your password was changed.")
         case "cuenta": say("Tu cuenta está cerrada. ¡Buen viaje!", "Your account is closed. Have a good journey!")
         case "salido": say("Has dejado el grupo.", "You have left the group.")
         case "borrada": say("La charla está borrada.", "The chat was deleted.")
