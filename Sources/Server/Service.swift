@@ -76,16 +76,20 @@ public enum Service {
             try started.createDatabase(PrivateDatabase.name)
             conninfo = started.conninfo(database: PrivateDatabase.name)
         }
+        var made: Node?
         do {
             let database = try await options.databaseConfiguration(conninfo).fitted(workers: workers)
             let registry = CloudRegistry()
             registry.set(code, of: .swift)
             let node = try Node(options: options, database: database, workers: workers, cloud: registry)
+            made = node
             let version = try await node.migrate()
             try await node.start()
             let banner = Banner.text(options, port: node.port, workers: workers, database: version)
             return Running(banner: banner, node: node, cluster: cluster)
         } catch {
+            // What has begun by then would miss its database.
+            await made?.drain()
             cluster?.stop()
             throw error
         }

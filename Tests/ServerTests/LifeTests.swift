@@ -107,6 +107,18 @@ import Wire
         }
     }
 
+    /// The fault alone is told, not what its end does to the private cluster's connections.
+    @Test func aStartThatFailsEndsQuietly() async throws {
+        let folder = HermesProcess.makeFolder("fails")
+        defer { removeFolder(folder) }
+        let server = try HermesProcess(folder: folder, options: [("cloud", .string("\(folder)/none.js"))])
+        let exit = try await server.exit(within: 60)
+        #expect(exit == 1)
+        #expect(server.printed.hasSuffix("hermes: \(folder)/none.js: there is no such file\n"), "\(server.printed)")
+        #expect(!server.printed.contains("warning"), "\(server.printed)")
+        #expect(HermesProcess.postmaster(folder) == nil)
+    }
+
     /// A client that goes away takes its statements along, reads and writes alike.
     @Test func theStatementOfAClientThatHasGoneIsCancelled() async throws {
         try await withServer { server in
