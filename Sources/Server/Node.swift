@@ -57,6 +57,7 @@ final class Node: Sendable {
         limits.connectionsPerAddress = options.http.maxConnectionsPerAddress
         listener = try Listener(host: options.host, port: options.port, limits: limits)
         let host = options.host == "0.0.0.0" || options.host == "::" ? "localhost" : options.host
+        let isReachable = options.publicServerURL != nil || options.serverURL != nil
         options.serverURL = options.serverURL ?? "http://\(host):\(listener.port)\(options.mountPath)"
         self.options = options
         // Rows become answers: both count together.
@@ -66,6 +67,11 @@ final class Node: Sendable {
         self.routes = routes
         notifications = NodeListener(database)
         mailer = try options.makeMailer()
+        if mailer != nil, !isReachable {
+            Log.shared.warning(
+                "the links in mails lead to where only this machine may come: set publicServerURL",
+                ["address": .text(options.serverURL ?? "")])
+        }
         var accounts = options.accountOptions
         try options.setAuth(&accounts)
         accountOptions = accounts

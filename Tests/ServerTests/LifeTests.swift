@@ -119,6 +119,26 @@ import Wire
         #expect(HermesProcess.postmaster(folder) == nil)
     }
 
+    @Test func mailsThatLeadNowhereAreWarnedOf() async throws {
+        let folder = HermesProcess.makeFolder("links")
+        defer { removeFolder(folder) }
+        let database = try await TestDatabase.make(template: .migrated)
+        try await onWorker { loop in
+            for (address, warns) in [(nil, true), ("https://foro.example.com/parse", false)] as [(String?, Bool)] {
+                var options: [(String, JSON)] = [
+                    ("email", ["smtp": "smtp://127.0.0.1:9", "from": "foro@example.com"])
+                ]
+                if let address { options.append(("publicServerURL", .string(address))) }
+                let server = try HermesProcess(folder: folder, conninfo: database.conninfo, options: options)
+                try await server.waitUntilReady(loop)
+                #expect(server.printed.contains("set publicServerURL") == warns, "\(server.printed)")
+                server.child.signal(SIGTERM)
+                let exit = try await server.exit(within: 20)
+                #expect(exit == 0)
+            }
+        }
+    }
+
     /// A client that goes away takes its statements along, reads and writes alike.
     @Test func theStatementOfAClientThatHasGoneIsCancelled() async throws {
         try await withServer { server in
