@@ -139,6 +139,38 @@ import Testing
         }
     }
 
+    /// A form that is sent twice, by a finger that is too quick or again because the answer got lost.
+    @Test func aMessageIsSaidOnce() async throws {
+        try await withSite { site in
+            let ana = try await site.member("ana")
+            let bob = try await site.member("bob")
+            try await ana.send(["accion": "buscar", "dato": "bob@example.com"], to: "/amigos")
+            let talk = ["accion": "conversar", "usuario": "bob"]
+            let chat = try #require(
+                try await ana.send(talk, to: "/charlas", from: "/amigos").header("Location"))
+            let page = try await ana.get(chat)
+            let count = try action(page, /name="tras" value="(\d+)"/)
+            let form = ["prueba": try #require(page.formToken), "tras": count, "cuerpo": "Sí"]
+            async let one = ana.browser.post(chat, form)
+            async let other = ana.browser.post(chat, form)
+            for page in try await [one, other] {
+                #expect(page.status == 303 && page.header("Location") == chat, "\(page.text)")
+            }
+            #expect(try await bob.get(chat).count("dir=\"auto\">Sí<") == 1)
+            // Whoever has seen it may say the same again, and so may the other.
+            try await ana.send(["cuerpo": "Sí", "tras": String(Int(count)! + 1)], to: chat)
+            try await bob.send(["cuerpo": "Sí", "tras": count], to: chat)
+            try await ana.send(["cuerpo": "No", "tras": count], to: chat)
+            let all = try await ana.get(chat)
+            #expect(all.count("dir=\"auto\">Sí<") == 3 && all.count("dir=\"auto\">No<") == 1)
+            #expect(all.text.contains("name=\"tras\" value=\"4\""))
+            let eve = try await site.member("eve")
+            let stranger = try await eve.browser.post(
+                chat, ["prueba": try #require(try await eve.get("/ajustes").formToken), "cuerpo": "Hola"])
+            #expect(stranger.status == 404)
+        }
+    }
+
     @Test func whoMayWriteNoMoreIsToldSoAndReadsHisChats() async throws {
         try await withSite { site in
             let ana = try await site.member("ana")

@@ -155,8 +155,11 @@ extension Visit {
         let words = textarea(
             "cuerpo", say("Mensaje", "Message"), value: fault == nil ? "" : field("cuerpo").withPlainLines, rows: 2,
             more: " required")
+        let count = try await request.rules.first(
+            Query(Conversacion.self).where(Name("objectId") == .string(id)).select(\.numero))?.numero
         leaf.body += """
-            <form class="card" method="post" action="/charla/\(id)" data-draft>\(formToken)\(words)\
+            <form class="card" method="post" action="/charla/\(id)" data-draft>\(formToken)\
+            <input type="hidden" name="tras" value="\(count ?? 0)">\(words)\
             <button>\(say("Enviar", "Send"))</button></form>
             """
         leaf.body += try await management(chat, id, me)
@@ -262,15 +265,29 @@ extension Visit {
                 _ = try await database.call(field("accion") == "borrar" ? "borrarConversacion" : "eliminarGrupo", chat)
                 return .redirect(to: Visit.path("/charlas", done: "borrada"))
             default:
-                var message = Record(Mensaje.self)
-                message.conversacion = Pointer<Conversacion>(id)
-                message.tipo = "texto"
-                message.cuerpo = field("cuerpo").withPlainLines
-                try await database.save(message)
+                try await write(field("cuerpo").withPlainLines, in: Pointer(id))
             }
             return .redirect(to: "/charla/\(id)")
         } otherwise: { fault in
             try await self.chat(fault)
+        }
+    }
+    /// Says it once, however often its form arrives: the form knows how many messages there were when it was shown.
+    private func write(_ words: String, in chat: Pointer<Conversacion>) async throws {
+        let me = try requireMember().pointer
+        try await request.transaction { database in
+            let rules = database.asMaster.pastHooks
+            _ = try await rules.lock(chat)
+            if let count = Int(field("tras")) {
+                let since = Query(Mensaje.self).where(
+                    \.conversacion == chat && \.autor == me && \.cuerpo == words && \.numero > count)
+                guard try await rules.first(since.select("objectId")) == nil else { return }
+            }
+            var message = Record(Mensaje.self)
+            message.conversacion = chat
+            message.tipo = "texto"
+            message.cuerpo = words
+            try await database.save(message)
         }
     }
 }
