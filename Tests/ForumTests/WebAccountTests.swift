@@ -82,7 +82,9 @@ import Testing
             let ana = try await site.member("ana")
             let bob = try await site.member("bob", "en")
             #expect(try await ana.get("/ajustes/cuenta").text.contains("href=\"/ajustes/correo\""))
-            #expect(try await ana.get("/ajustes/correo").text.contains("Ahora es ana@example.com."))
+            let form = try await ana.get("/ajustes/correo")
+            #expect(
+                form.text.contains("Ahora es ana@example.com.") && form.text.contains("<title>Cambiar de correo · "))
             #expect(
                 try await site.visitor().get("/ajustes/correo", 303).header("Location")?.hasPrefix("/entrar") == true)
             for (visitor, address, password, words) in [
@@ -96,6 +98,7 @@ import Testing
                 let refused = try await visitor.send(
                     ["correo": address, "clave": password], to: "/ajustes/correo", 400)
                 #expect(refused.text.contains(words), "\(refused.text)")
+                #expect(refused.text.contains("<title>Error: C"), "it is heard at once")
                 #expect(refused.text.contains("name=\"correo\" type=\"email\" value=\"\(address)\""))
                 #expect(!refused.text.contains("value=\"Clave-7\""))
             }

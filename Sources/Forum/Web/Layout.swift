@@ -74,7 +74,9 @@ extension Visit {
 
     private func html(_ leaf: Leaf, isStyleKnown: Bool) -> HTML {
         let files = WebFiles.paths
-        let whole = leaf.title == Visit.siteName ? leaf.title : "\(leaf.title) · \(Visit.siteName)"
+        // The title is what is read aloud first: who does not see the page hears at once that it was refused.
+        let mark = leaf.error == nil ? "" : "Error: "
+        let whole = mark + (leaf.title == Visit.siteName ? leaf.title : "\(leaf.title) · \(Visit.siteName)")
         let style: HTML
         if isStyleKnown {
             style = "<link rel=\"stylesheet\" href=\"\(files.stylePath)\">"
