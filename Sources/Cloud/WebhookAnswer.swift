@@ -26,7 +26,8 @@ enum WebhookAnswer {
     private static func message(_ error: JSON) -> String {
         switch error {
         case .string(let text): text
-        case .object(let object): object["message"]?.string ?? "The webhook refused."
+        // Also in the form in which Parse itself answers errors.
+        case .object(let object): object["message"]?.string ?? object["error"]?.string ?? "The webhook refused."
         default: error.description
         }
     }
@@ -63,8 +64,11 @@ enum WebhookAnswer {
         }
     }
 
+    /// All that a client may say of a query: a hook that changes one thing answers the rest as it was told it.
     private static let parts: Set<String> = [
-        "where", "limit", "skip", "order", "include", "keys", "excludeKeys", "className",
+        "where", "limit", "skip", "order", "include", "includeAll", "keys", "excludeKeys", "className", "count",
+        "cursor", "comment", "hint", "explain", "redirectClassNameForKey", "readPreference",
+        "includeReadPreference", "subqueryReadPreference",
     ]
 
     /// The object that changes something; nil for what says only that all is well.

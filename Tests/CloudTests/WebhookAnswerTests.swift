@@ -36,6 +36,7 @@ import Wire
     @Test func anErrorGoesBeforeASuccess() {
         let all: [(String, String)] = [
             ("\"no\"", "no"), ("{\"code\":1234,\"message\":\"Cerrado\"}", "Cerrado"),
+            ("{\"code\":1234,\"error\":\"Cerrado\"}", "Cerrado"),
             ("{\"code\":5}", "The webhook refused."), ("true", "true"), ("7", "7"),
         ]
         for (error, message) in all {
@@ -92,6 +93,9 @@ import Wire
         let empty = try read(#"{"success":[]}"#, hook(.afterFind))
         #expect(empty == ["objects": []])
         #expect(problem(#"{"success":{"pipeline":[]}}"#, hook(.beforeFind)) != nil)
+        // What SDKs say of a query beside its conditions comes back as it was told.
+        let told = #"{"comment":"x","redirectClassNameForKey":"r","readPreference":"SECONDARY","includeAll":true}"#
+        #expect(problem("{\"success\":\(told)}", hook(.beforeFind)) == nil)
     }
 
     @Test func othersChangeNothing() throws {
