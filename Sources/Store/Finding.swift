@@ -48,8 +48,17 @@ extension Store {
         guard found.hasObjects, hooks.listenBehind(find.query.className, including: found.includedClassNames) else {
             return found
         }
-        found.objects = try await behind(find, try found.json())
+        let objects = try await behind(find, try found.json())
+        found.objects = isRedirected ? objects.map { Self.named($0, find.query.className) } : objects
         return found
+    }
+
+    /// A client that asked another class can tell by the objects alone of which class they are, and a hook may have left
+    /// it out.
+    private static func named(_ json: JSON, _ className: String) -> JSON {
+        guard case .object(var object) = json, object["className"] == nil else { return json }
+        object["className"] = .string(className)
+        return .object(object)
     }
 
     /// Where a query leads to the class of a relation's objects (`redirectClassNameForKey`), the hooks of that class are

@@ -84,8 +84,13 @@ import Wire
     func whatARelationLeadsToIsShownToTheHooksOfItsClass(kind: TriggerKind) async throws {
         let code = CloudCode(kind, on: "Personas") { call in
             guard kind == .beforeFind else {
-                let objects = call.payload["objects"]?.array ?? []
-                return CloudAnswer(["objects": .array(objects.filter { $0.object?["oculta"] != true })])
+                // As SDKs write objects: without their class.
+                let objects = (call.payload["objects"]?.array ?? []).compactMap { json -> JSON? in
+                    guard case .object(var object) = json, object["oculta"] != true else { return nil }
+                    object["className"] = nil
+                    return .object(object)
+                }
+                return CloudAnswer(["objects": .array(objects)])
             }
             return CloudAnswer(["query": .object(withoutTheHidden(call))])
         }
