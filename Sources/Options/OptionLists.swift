@@ -31,6 +31,7 @@ private struct Members {
 
 extension ServerOptions.RateLimit: OptionValue {
     public static let kind = "object with requestPath, requestTimeWindow and requestCount"
+    public static let mayStandAlone = true
 
     public init(option json: JSON) throws(OptionFault) {
         let members = try Members(

@@ -15,9 +15,12 @@ public protocol OptionValue: Sendable {
     init(flag text: String) throws(OptionFault)
     /// As it would stand in a configuration file; nil for none.
     var shown: JSON? { get }
+    /// Whether a lone object stands for a list of one.
+    static var mayStandAlone: Bool { get }
 }
 
 extension OptionValue {
+    public static var mayStandAlone: Bool { false }
     /// `a string`, `an object`
     static var aKind: String { (kind.hasPrefix("object") ? "an " : "a ") + kind }
     static func mismatch(_ json: JSON) -> OptionFault {
@@ -86,7 +89,8 @@ extension Optional: OptionValue where Wrapped: OptionValue {
     public var shown: JSON? { flatMap(\.shown) }
 }
 
-/// A list; a lone text stands for a list of one, as Parse Server allows for `allowOrigin`.
+/// A list; a lone text stands for a list of one, as Parse Server allows for `allowOrigin`, and a lone object does for
+/// `rateLimit`.
 extension Array: OptionValue where Element: OptionValue {
     public static var kind: String { "list (each \(Element.aKind))" }
     public init(option json: JSON) throws(OptionFault) {
@@ -95,6 +99,7 @@ extension Array: OptionValue where Element: OptionValue {
             self = []
             for element in elements { append(try Element(option: element)) }
         case .string: self = [try Element(option: json)]
+        case .object where Element.mayStandAlone: self = [try Element(option: json)]
         default: throw Self.mismatch(json)
         }
     }

@@ -208,6 +208,15 @@ import Wire
         #expect(try ServerArguments(["--config", path]).options().port == 7)
     }
 
+    /// As Parse Server takes it.
+    @Test func aLoneRateLimitNeedsNoList() throws {
+        let limit = #"{"requestPath": "/login", "requestTimeWindow": 1000, "requestCount": 3}"#
+        let path = NSTemporaryDirectory() + "hermes-options-\(UUID().uuidString).json"
+        try Data("{\"rateLimit\": \(limit)}".utf8).write(to: URL(fileURLWithPath: path))
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        #expect(try ServerArguments(["--config", path]).options().rateLimit.map(\.requestPath) == ["/login"])
+    }
+
     @Test func aListOfObjectsIsTakenFromAFlagAsJSON() throws {
         let limit = #"{"requestPath": "/login", "requestTimeWindow": 1000, "requestCount": 3}"#
         for (text, count) in [(limit, 1), ("[\(limit)]", 1), (" [\(limit), \(limit)]", 2), ("", 0)] {
