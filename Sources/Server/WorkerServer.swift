@@ -78,6 +78,8 @@ final class WorkerServer {
 
     /// Serves a request of cloud code that belongs to no client's.
     func serve(_ request: CloudRequest) async throws -> CloudResponse {
+        // No client's request may have come since the code was loaded anew, or registered something later.
+        api.cloud.refresh()
         guard let caller = OperationCaller(api, api.store.operation(as: Viewer())) else { throw CancellationError() }
         return try await caller.send(request)
     }

@@ -49,4 +49,36 @@ import Wire
         #expect(exit == 0)
         withExtendedLifetime(database) {}
     }
+
+    @Test func whatCodeAsksByItselfMeetsTheNewCodeThoughNoClientHasAskedYet() async throws {
+        let folder = HermesProcess.makeFolder("reload-idle")
+        defer { removeFolder(folder) }
+        let main = folder + "/main.js"
+        @Sendable func write(_ script: String) throws { try Data(script.utf8).write(to: URL(fileURLWithPath: main)) }
+        try write("")
+        let database = try await TestDatabase.make(template: .migrated)
+        let server = try HermesProcess(
+            folder: folder, conninfo: database.conninfo, options: [("cloud", .string(main))])
+        try await onWorker { loop in
+            try await server.waitUntilReady(loop)
+            try write(
+                """
+                Parse.Cloud.define('saludo', () => 'buenas');
+                const ask = () => Parse.Cloud.run('saludo').then(late, () => setTimeout(ask, 20));
+                // By then this is the code that answers; whatever it registers does too.
+                const late = async () => {
+                  Parse.Cloud.define('tardia', () => 'hecho');
+                  console.log('told: ' + await Parse.Cloud.run('tardia').catch(error => error.message));
+                };
+                ask();
+                """)
+            server.child.signal(SIGHUP)
+            try await until(loop) { server.printed.contains("told: ") }
+            #expect(server.printed.contains("told: hecho"))
+        }
+        server.child.signal(SIGTERM)
+        let exit = try await server.exit(within: 60)
+        #expect(exit == 0)
+        withExtendedLifetime(database) {}
+    }
 }
