@@ -6,7 +6,7 @@ import Wire
 extension Accounts {
     private static let columns = """
         SELECT "objectId", "username", coalesce("email", "username"), "_perishable_token",
-            "_perishable_token_expires_at" IS NULL OR "_perishable_token_expires_at" > now()
+            "_perishable_token_expires_at" > now()
         FROM "_User"
         """
     // The name serves where it is the address; whoever takes somebody's address for a name comes behind him.
@@ -59,7 +59,7 @@ extension Accounts {
     private func sendReset(_ rows: Rows, to address: String, _ userId: String, in operation: Operation) async throws {
         let mail = options.mail
         var standing: MailedToken?
-        if mail.resetIsReused, let stored = rows.optionalString(0, 3), rows.bool(0, 4) {
+        if mail.resetIsReused, let stored = rows.optionalString(0, 3), Self.holds(rows, 4, life: mail.resetLife) {
             standing = MailedToken(stored: stored, for: .passwordReset, of: userId, secret: mail.secret)
         }
         let token = standing ?? MailedToken(for: .passwordReset, of: userId, secret: mail.secret)
@@ -77,12 +77,12 @@ extension Accounts {
         guard !token.isEmpty else { return (.invalid, nil) }
         let rows = try await database.read(Accounts.byToken, [.text(MailedToken.digest(token))])
         guard rows.count > 0 else { return (.invalid, nil) }
-        return (rows.bool(0, 4) ? .done : .expired, rows.optionalString(0, 1))
+        return (Self.holds(rows, 4, life: options.mail.resetLife) ? .done : .expired, rows.optionalString(0, 1))
     }
 
     private static let lockByToken = Statement(
         """
-        SELECT "objectId", "_perishable_token_expires_at" IS NULL OR "_perishable_token_expires_at" > now()
+        SELECT "objectId", "_perishable_token_expires_at" > now()
         FROM "_User" WHERE split_part("_perishable_token", '.', 2) = $1::text FOR NO KEY UPDATE
         """)
     private static let unlock = Statement(
@@ -102,7 +102,9 @@ extension Accounts {
         try await operation.nested(as: .master).inTransaction { operation in
             let rows = try await operation.write(Accounts.lockByToken, [.text(MailedToken.digest(token))])
             guard rows.count > 0 else { throw invalid }
-            guard rows.bool(0, 1) else { throw ParseError(-1, "The password reset link has expired") }
+            guard Self.holds(rows, 1, life: options.mail.resetLife) else {
+                throw ParseError(-1, "The password reset link has expired")
+            }
             let userId = rows.string(0, 0)
             do { _ = try await store.update("_User", objectId: userId, body, in: operation) } catch let error
                 as ParseError where error.code == 142

@@ -52,11 +52,18 @@ extension Accounts {
     /// What became of a link.
     public enum LinkOutcome: Sendable { case done, expired, invalid }
 
+    /// Whether a link's end is still to come. One that was mailed while links had no end holds only as long as none has:
+    /// whoever sets a limit means the old links too.
+    /// - Parameter column: whether its end is to come; NULL for none.
+    static func holds(_ rows: Rows, _ column: Int, life: Double?) -> Bool {
+        rows.isNull(0, column) ? life == nil : rows.bool(0, column)
+    }
+
     private static let claimVerification = Statement(
         """
         UPDATE "_User" SET "_email_verify_token" = NULL, "_email_verify_token_expires_at" = NULL
         WHERE split_part("_email_verify_token", '.', 2) = $1::text
-            AND ("_email_verify_token_expires_at" IS NULL OR "_email_verify_token_expires_at" > now())
+            AND ("_email_verify_token_expires_at" > now() OR "_email_verify_token_expires_at" IS NULL AND NOT $2::boolean)
         RETURNING "objectId"
         """)
     private static let hasVerification = Statement(
@@ -67,7 +74,8 @@ extension Accounts {
         guard !token.isEmpty else { return .invalid }
         let digest = MailedToken.digest(token)
         let isDone = try await store.operation(as: .master).inTransaction { operation in
-            let rows = try await operation.write(Accounts.claimVerification, [.text(digest)])
+            let rows = try await operation.write(
+                Accounts.claimVerification, [.text(digest), .bool(options.mail.verificationLife != nil)])
             guard rows.count > 0 else { return false }
             try await operation.setByRule("_User", rows.string(0, 0), field: "emailVerified", to: .bool(true))
             return true
@@ -78,7 +86,7 @@ extension Accounts {
 
     private static let columns = """
         SELECT "objectId", "username", "email", "emailVerified", "_email_verify_token",
-            "_email_verify_token_expires_at" > now() OR "_email_verify_token_expires_at" IS NULL
+            "_email_verify_token_expires_at" > now()
         FROM "_User"
         """
     private static let unverifiedByEmail = Statement("\(columns) WHERE \"email\" = $1::text")
@@ -146,7 +154,9 @@ extension Accounts {
         let mail = options.mail
         let userId = rows.string(0, 0)
         var standing: MailedToken?
-        if mail.verificationIsReused, let stored = rows.optionalString(0, 4), !rows.isNull(0, 5), rows.bool(0, 5) {
+        if mail.verificationIsReused, let stored = rows.optionalString(0, 4),
+            Self.holds(rows, 5, life: mail.verificationLife)
+        {
             standing = MailedToken(stored: stored, for: .emailVerification, of: userId, secret: mail.secret)
         }
         let token = standing ?? MailedToken(for: .emailVerification, of: userId, secret: mail.secret)

@@ -65,6 +65,35 @@ import Wire
         }
     }
 
+    /// Who sets a limit means the links that have been mailed, too.
+    @Test func aLinkFromBeforeLinksHadAnEndHoldsNoLonger() async throws {
+        try await withMails { options in
+            options.publicServerURL = "http://127.0.0.1/parse"
+            options.verifyUserEmails = true
+            options.emailVerifyTokenValidityDuration = 3600
+            options.passwordPolicy.resetTokenValidityDuration = 3600
+        } _: { server, postbox in
+            let ana = try await server.client.signUp("ana")
+            let address: JSON = ["email": "ana@example.com"]
+            try await server.client.must("PUT", "/users/\(ana.id)", address, session: ana.token)
+            let verification = try await postbox.token(1, server)
+            try await server.client.must("POST", "/requestPasswordReset", address)
+            let reset = try await postbox.token(2, server)
+            // As they are stored where the options say nothing.
+            let endless = Statement(
+                """
+                UPDATE "_User" SET "_email_verify_token_expires_at" = NULL, "_perishable_token_expires_at" = NULL
+                """)
+            _ = try await server.sql.write(endless, [])
+            _ = try await server.client.send("GET", "/apps/test/verify_email?token=\(verification)")
+            let user = try await server.client.send("GET", "/users/\(ana.id)", master: true)
+            #expect(user.json["emailVerified"] == false)
+            try await setPassword(server, by: reset)
+            let isNew = try await isPassword(server, of: "ana")
+            #expect(!isNew)
+        }
+    }
+
     /// Whoever asks for many can't keep others from the one that they have.
     @Test(arguments: ["/requestPasswordReset", "/requestLogInLink", "/verificationEmailRequest"])
     func aMailThatIsDroppedTakesNoLinkAway(path: String) async throws {
