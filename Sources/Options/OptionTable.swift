@@ -224,7 +224,7 @@ public enum OptionTable {
         Option(
             "maxLimit", \.maxLimit, "The most results a query gives, whatever it asks for, master key included",
             in: .atLeast(1)),
-        Option("maxUploadSize", \.maxUploadSize, "The largest body of a request"),
+        Option("maxUploadSize", \.maxUploadSize, "The largest body of a request, unpacked"),
         Option(
             "requestComplexity.queryDepth", \.requestComplexity.queryDepth,
             "How deep `$or`, `$and`, `$nor` may nest; these limits do not bind the master key"),

@@ -60,6 +60,7 @@ final class Exchange {
 
     /// For the answer's head: bytes.
     private var room = 0
+    private var coding = ContentCoding.none
     private var bodyLimit = 0
     private var bodySize = 0
     private var bodyBegan: UInt64 = 0
@@ -221,9 +222,12 @@ final class Exchange {
             request.stream = RequestStream(capacity: server.limits.streamBuffer, exchange: self)
         }
         bodyLimit = limit ?? server.limits.bodySize
+        coding = request.stream == nil && framing.hasBody ? framing.coding : .none
         var refusal: HTTPRefusal?
         if framing.contentLength > bodyLimit {
             refusal = .bodyTooLarge(bodyLimit)
+        } else if case .unknown = coding {
+            refusal = .unknownCoding
         } else if request.stream == nil, !server.limits.bodyBudget.hasRoom(for: framing.contentLength) {
             refusal = .noRoom
         }
@@ -289,8 +293,30 @@ final class Exchange {
         return nil
     }
 
+    /// Once all of the body has come.
+    private func unpackBody() {
+        guard case .packed = coding, case .awaited = answering else { return }
+        // Both forms of it are there until the end.
+        let packed = bodySize
+        bodySize = 0
+        do {
+            request.body = try Inflater.unpack(request.body) { count in
+                let refusal = refusal(ofAnother: count)
+                bodySize += count
+                return refusal
+            }
+            server.limits.bodyBudget.giveBack(packed)
+            budgeted -= packed
+        } catch {
+            answering = .refused(error)
+            request.body = []
+            giveBudgetBack()
+        }
+    }
+
     private func requestIsComplete() -> Bool {
         reading = .complete
+        unpackBody()
         request.stream?.end()
         switch answering {
         case .refused(let refusal): return refuse(refusal)

@@ -10,6 +10,9 @@ struct Framing {
     private(set) var contentLength = 0
     var hasBody: Bool { contentLength > 0 || codings > 0 }
     private(set) var expectsContinue = false
+    /// How the body was packed. Several codings at once are unknown here.
+    private(set) var coding = ContentCoding.none
+    private var hasCoding = false
     private var lengths = 0
     private var codings = 0
     private var isChunked = true
@@ -65,6 +68,9 @@ struct Framing {
         case 17 where field.isNamed("Transfer-Encoding"):
             codings += 1
             if strcasecmp(text, "chunked") != 0 { isChunked = false }
+        case 16 where field.isNamed("Content-Encoding"):
+            coding = hasCoding ? .unknown : ContentCoding(String(cString: text))
+            hasCoding = true
         case 6 where field.isNamed("Expect"): expectsContinue = strcasecmp(text, "100-continue") == 0
         case 6 where field.isNamed("Cookie"):
             let cookies = field.value.count { $0 == UInt8(ascii: ";") } + 1
