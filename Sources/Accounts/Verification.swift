@@ -100,8 +100,8 @@ extension Accounts {
     ///   so.
     public func requestVerification(_ body: JSONObject, in operation: Operation) async throws {
         let address = try EmailAddress.asked(body["email"])
-        // Where addresses are not verified, none waits for a mail.
-        guard options.mail.verifiesAddresses else { return }
+        // Where addresses are not verified, none waits for a mail; but who is unknown is said where it may be.
+        guard options.mail.verifiesAddresses || !options.mail.hidesUnknownAddresses else { return }
         try checkMail()
         try await evenly(options.mail.hidesUnknownAddresses) { try await sendVerification(to: address, in: operation) }
     }
@@ -116,6 +116,7 @@ extension Accounts {
             if options.mail.hidesUnknownAddresses { return }
             throw ParseError(-1, "Email \(address) is already verified.")
         }
+        guard options.mail.verifiesAddresses else { return }
         try await sendVerification(rows, in: operation)
     }
 

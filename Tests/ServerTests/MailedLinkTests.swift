@@ -94,6 +94,30 @@ import Wire
         }
     }
 
+    /// Where addresses are not verified, and it may be said whether there is one.
+    @Test func whoIsUnknownIsSaidAlsoWhereNothingIsVerified() async throws {
+        try await withMails { options in
+            options.publicServerURL = "http://127.0.0.1/parse"
+            options.emailVerifySuccessOnInvalidEmail = false
+        } _: { server, _ in
+            let ana = try await server.client.signUp("ana")
+            try await server.client.must(
+                "PUT", "/users/\(ana.id)", ["email": "ana@example.com"], session: ana.token)
+            func asked(_ address: JSON) async throws -> String {
+                try await server.client.send("POST", "/verificationEmailRequest", ["email": address]).summary
+            }
+            let unknown = try await asked("nadie@example.com")
+            #expect(unknown == "400/205")
+            let known = try await asked("ana@example.com")
+            #expect(known == "200")
+            try await server.client.must("PUT", "/users/\(ana.id)", ["emailVerified": true], master: true)
+            let verified = try await asked("ana@example.com")
+            #expect(verified == "400/-1")
+            let mails = try await server.sql.read(Statement("SELECT FROM \"_Job\" WHERE kind = 'mail'"), [])
+            #expect(mails.count == 0)
+        }
+    }
+
     /// Whoever asks for many can't keep others from the one that they have.
     @Test(arguments: ["/requestPasswordReset", "/requestLogInLink", "/verificationEmailRequest"])
     func aMailThatIsDroppedTakesNoLinkAway(path: String) async throws {
