@@ -125,8 +125,19 @@ public final class Accounts {
         _ userId: String, _ origin: NewSession.Origin, shownBy hash: String? = nil, in operation: Operation
     ) async throws -> Viewer.Session {
         let session = NewSession(userId, origin, operation.viewer.installationId, options)
-        return try await operation.inTransaction { operation in
+        return try await open(session, of: userId, in: operation) { operation in
             guard try await operation.holdUser(userId, hash: hash) else { throw Accounts.refused }
+        }
+    }
+
+    /// - Parameter hold: keeps the user as it is meanwhile, and throws where it may have no session.
+    @discardableResult
+    private func open(
+        _ session: NewSession, of userId: String, in operation: Operation,
+        hold: (Operation) async throws -> Void
+    ) async throws -> Viewer.Session {
+        try await operation.inTransaction { operation in
+            try await hold(operation)
             if let installationId = operation.viewer.installationId {
                 try await operation.endSessions(of: userId, installationId: installationId)
             }
@@ -151,10 +162,24 @@ public final class Accounts {
         if let ended { for hook in hooks { _ = try await hook.run(ended, operation) } }
     }
 
-    /// `POST /upgradeToRevocableSession`: sessions here are all revocable; answers a new one.
-    public func upgradeSession(_ operation: Operation) async throws -> Written {
-        guard operation.viewer.userId != nil else { throw ParseError(101, "invalid session") }
-        return try await store.create("_Session", JSONObject(), in: operation)
+    /// `POST /upgradeToRevocableSession`: sessions here are all revocable; answers a new one, as it is stored.
+    public func upgradeSession(_ operation: Operation) async throws -> JSONObject {
+        guard let userId = operation.viewer.userId else { throw ParseError(101, "invalid session") }
+        let installationId = operation.viewer.installationId
+        let session = NewSession(userId, .upgrade, installationId, options)
+        try await open(session, of: userId, in: operation) { operation in
+            guard try await operation.holdUser(userId, session: operation.viewer.session?.objectId) else {
+                throw ParseError.invalidSession
+            }
+        }
+        var answer = JSONObject([
+            ("sessionToken", .string(session.token)),
+            ("user", Value.pointer(Pointer(className: "_User", objectId: userId)).json),
+            ("createdWith", session.origin.json),
+        ])
+        if let end = session.end { answer["expiresAt"] = Value.date(end).json }
+        if let installationId { answer["installationId"] = .string(installationId) }
+        return answer
     }
 }
 

@@ -80,12 +80,14 @@ struct NewSession: Sendable {
         case signUp(provider: String)
         case logIn(provider: String)
         case create
+        case upgrade
 
         var json: JSON {
             switch self {
             case .signUp(let provider): ["action": "signup", "authProvider": .string(provider)]
             case .logIn(let provider): ["action": "login", "authProvider": .string(provider)]
             case .create: ["action": "create"]
+            case .upgrade: ["action": "upgrade"]
             }
         }
     }

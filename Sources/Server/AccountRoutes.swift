@@ -84,7 +84,7 @@ extension API {
     }
 
     func upgradeSession(_ request: Request) async throws -> Answer {
-        answer(try await accounts.upgradeSession(request.operation))
+        Answer(json: .object(try await accounts.upgradeSession(request.operation)))
     }
 
     /// Of the body, else of the URL, where everything is text, also what looks like a number.

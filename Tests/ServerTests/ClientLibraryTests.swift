@@ -125,4 +125,30 @@ import Wire
             }
         }
     }
+
+    /// The SDKs for iOS, Android and .NET ask for a session in place of the one that they have, some without a body.
+    @Test func aSessionIsUpgraded() async throws {
+        try await withServer { server in
+            let ana = try await server.client.signUp("ana")
+            func upgraded() async throws -> Reply {
+                try await server.client.send(
+                    "POST", "/upgradeToRevocableSession", session: ana.token,
+                    headers: [("X-Parse-Installation-Id", "telefono")])
+            }
+            let reply = try await upgraded()
+            #expect(reply.status == 200)
+            #expect(reply.json["createdWith"] == ["action": "upgrade"])
+            #expect(reply.json["installationId"] == "telefono")
+            #expect(reply.json["user"] == ["__type": "Pointer", "className": "_User", "objectId": .string(ana.id)])
+            #expect(reply.json["expiresAt"] != nil)
+            let session = try await server.client.send("GET", "/sessions/me", session: reply.sessionToken)
+            #expect(session.json["createdWith"] == ["action": "upgrade"])
+            #expect(session.json["installationId"] == "telefono")
+            // The next one on the same installation takes its place.
+            let next = try await upgraded()
+            #expect(next.status == 200)
+            let old = try await server.client.send("GET", "/users/me", session: reply.sessionToken)
+            #expect(old.code == 209)
+        }
+    }
 }
