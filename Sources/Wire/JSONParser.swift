@@ -3,7 +3,8 @@ import CSimdjson
 /// Reads JSON (RFC 8259, UTF-8) by way of simdjson, in time linear in its length.
 ///
 /// Numbers are doubles: integers beyond 2^53 are rounded as JavaScript does. Of two members with one name the last
-/// wins, at the place of the first. Texts may hold U+0000 (`\u0000`), which PostgreSQL cannot store: `Value`,
+/// wins, at the place of the first. A byte order mark before the JSON, as editors and shells on Windows write it, is
+/// passed over. Texts may hold U+0000 (`\u0000`), which PostgreSQL cannot store: `Value`,
 /// `Predicate` and `Update` refuse it with code 111 wherever it would be stored or compared.
 public enum JSONParser {
     /// Deep enough that a query which nests too deep is told so, and shallow enough for any thread's stack.
@@ -14,6 +15,7 @@ public enum JSONParser {
     public static func parse(
         _ bytes: UnsafeRawBufferPointer, maxDepth: Int = defaultDepth
     ) throws(ParseError) -> JSON {
+        let bytes = UnsafeRawBufferPointer(rebasing: bytes.starts(with: byteOrderMark) ? bytes[3...] : bytes[...])
         guard let start = bytes.baseAddress else { throw .malformed("Unexpected end of JSON input") }
         var tape: UnsafePointer<UInt64>?
         var strings: UnsafePointer<UInt8>?
@@ -40,6 +42,8 @@ public enum JSONParser {
         }
         return try result.get()
     }
+
+    private static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
 
     private static func malformed(_ outcome: Int, _ maxDepth: Int) -> ParseError {
         switch outcome {

@@ -57,6 +57,16 @@ import Testing
         #expect(throws: ParseError.self) { try JSONParser.parse(bytes) }
     }
 
+    @Test func aByteOrderMarkIsPassedOver() throws {
+        #expect(try JSONParser.parse("\u{FEFF}{\"a\":1}") == ["a": 1])
+        #expect(try JSONParser.parse("\u{FEFF}1") == 1)
+        // Only one, only in front; and in a text it is a character like others.
+        for text in ["\u{FEFF}", "\u{FEFF}\u{FEFF}1", "1\u{FEFF}", "[\u{FEFF}1]"] {
+            #expect(throws: ParseError.self, "\(text)") { try JSONParser.parse(text) }
+        }
+        #expect(try JSONParser.parse("\"\u{FEFF}\"") == .string("\u{FEFF}"))
+    }
+
     @Test func depthIsBounded() throws {
         func nested(_ depth: Int) -> String {
             String(repeating: "[", count: depth) + "1" + String(repeating: "]", count: depth)
