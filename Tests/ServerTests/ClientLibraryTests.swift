@@ -151,4 +151,23 @@ import Wire
             #expect(old.code == 209)
         }
     }
+
+    /// Unity and whoever else writes objects whole sends the id that is yet to come as an empty text or null.
+    @Test func anIdThatIsEmptyIsNone() async throws {
+        try await withServer { server in
+            for none in [.null, .string("")] as [JSON] {
+                let reply = try await server.client.send(
+                    "POST", "/classes/Post", ["objectId": none, "n": 1], master: true)
+                #expect(reply.status == 201)
+                #expect(reply.objectId?.utf8.count == 10)
+                let user = try await server.client.signUp(
+                    ["objectId": none, "username": .string("ana\(none)"), "password": "secret"])
+                #expect(user.status == 201)
+            }
+            let chosen = try await server.client.send("POST", "/classes/Post", ["objectId": "mine"], master: true)
+            #expect(chosen.summary == "400/105")
+            let number = try await server.client.send("POST", "/classes/Post", ["objectId": 0], master: true)
+            #expect(number.summary == "400/105")
+        }
+    }
 }
