@@ -24,6 +24,11 @@ public struct DatabaseFitness: Sendable {
             fault = Fault(
                 problem: "its encoding is \(encoding)",
                 remedy: "make a database with ENCODING 'UTF8' TEMPLATE template0")
+        } else if !rows.bool(0, 6) {
+            // Small letters of all languages, which names and addresses are compared by.
+            fault = Fault(
+                problem: "PostgreSQL \(version) was built without ICU: it lacks the collation und-x-icu",
+                remedy: "take one that was built with it, as Debian's is")
         } else if rows.bool(0, 3) {
             fault = Fault(problem: "it takes no writes", remedy: "name the primary, not a replica")
         } else if !rows.bool(0, 4) {
@@ -45,6 +50,7 @@ public struct DatabaseFitness: Sendable {
             current_setting('server_encoding'),
             pg_is_in_recovery()
                 OR (SELECT reset_val FROM pg_settings WHERE name = 'default_transaction_read_only') = 'on',
-            has_schema_privilege('public', 'CREATE') AND has_schema_privilege('public', 'USAGE'), current_user::text
+            has_schema_privilege('public', 'CREATE') AND has_schema_privilege('public', 'USAGE'), current_user::text,
+            to_regcollation('pg_catalog."und-x-icu"') IS NOT NULL
         """
 }

@@ -17,6 +17,16 @@ import Testing
         try await test.execute("DROP DATABASE \(name) WITH (FORCE)")
     }
 
+    /// As PostgreSQL is built for Python's packages.
+    @Test func postgreSQLMustHaveICU() async throws {
+        let test = try await TestDatabase.make()
+        // Collations are a database's own: no other test misses it.
+        try await test.execute(
+            "SET allow_system_table_mods = on; DELETE FROM pg_collation WHERE collname = 'und-x-icu'")
+        let problem = try await fault(test)?.problem
+        #expect(problem?.contains("was built without ICU") == true, "\(problem ?? "")")
+    }
+
     @Test func aDatabaseMustTakeWrites() async throws {
         let test = try await TestDatabase.make()
         try await test.execute("ALTER DATABASE \(test.name) SET default_transaction_read_only = on")
