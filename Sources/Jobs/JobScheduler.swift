@@ -50,6 +50,10 @@ final class JobScheduler {
     /// Where two versions of a program run side by side and define a schedule in two ways, each sets the clock anew as
     /// it looks: this many milliseconds back, so that no run falls between.
     private static let overlap: Int64 = 60_000
+    /// A run that lies further ahead than this, in milliseconds, was made by a clock that was wrong and has been set
+    /// back since: else its schedule would rest until then. Less is what a clock's correction may take by the way; no
+    /// run is made twice for that.
+    private static let setBack: Int64 = 600_000
 
     init(store: Store) { self.store = store }
 
@@ -75,6 +79,11 @@ final class JobScheduler {
         UPDATE "_JobClock" SET "next" = $4, "last" = $3 WHERE "name" = $1 AND "definition" = $2 AND "next" = $3
         RETURNING 1
         """)
+    private static let reset = Statement(
+        """
+        UPDATE "_JobClock" SET "next" = $4, "last" = NULL WHERE "name" = $1 AND "definition" = $2 AND "last" = $3
+        RETURNING 1
+        """)
     /// A clock that nobody has moved for a day has no schedule any more.
     private static let forget = Statement(
         """
@@ -97,7 +106,11 @@ final class JobScheduler {
             let clock = clocks.removeValue(forKey: schedule.name)
             do {
                 var due = clock?.next
-                if clock?.definition != schedule.definition { due = try await begin(schedule, clock, present) }
+                if clock?.definition != schedule.definition {
+                    due = try await begin(schedule, clock, present)
+                } else if let last = clock?.last, last > present + JobScheduler.setBack {
+                    due = try await beginAgain(schedule, last, present)
+                }
                 if let due, due <= present { try await make(schedule, due, present) }
             } catch let error as ParseError {
                 // One that cannot be made keeps none of the others from it.
@@ -120,6 +133,22 @@ final class JobScheduler {
                 .text(schedule.name), .text(schedule.definition), JobScheduler.date(next),
                 clock.map { .text($0.definition) } ?? .null,
             ])
+        return next
+    }
+
+    /// Sets a clock by the present time that shows a later one; answers what it shows.
+    private func beginAgain(_ schedule: JobSchedule, _ last: Int64, _ present: Int64) async throws -> Int64? {
+        let next = schedule.next(present)
+        let reset = try await store.database.write(
+            JobScheduler.reset,
+            [
+                .text(schedule.name), .text(schedule.definition), JobScheduler.date(last), JobScheduler.date(next),
+            ])
+        if reset.count > 0 {
+            Log.shared.warning(
+                "PostgreSQL's time was set back; a schedule goes by the new one",
+                ["schedule": .text(schedule.name), "seconds": .number(Double(last - present) / 1000)])
+        }
         return next
     }
 

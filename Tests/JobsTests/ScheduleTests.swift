@@ -105,4 +105,43 @@ import Wire
             #expect(isSet)
         }
     }
+
+    /// A server whose clock was a month ahead until it was set right.
+    @Test func aScheduleGoesByAClockThatWasSetBack() async throws {
+        try await withBench { bench in
+            let ledger = bench.ledger
+            let kind = JobKind("resumen") { _ in
+                ledger.note("run")
+                return nil
+            }
+            let schedule = ScheduleTests.schedule("a", every: 200)
+            _ = try await bench.database.write(
+                "INSERT INTO \"_JobClock\" VALUES ($1, $2, now() + interval '30 days 1 s', now() + interval '30 days')",
+                [.text(schedule.name), .text(schedule.definition)])
+            try bench.node([kind], { $0.poll = .milliseconds(10) }, schedules: [schedule])
+            try await ledger.until { ledger.lines.count >= 2 }
+        }
+    }
+
+    /// A time that comes twice within minutes, since a clock was corrected, is no second run.
+    @Test func aClockThatIsCorrectedALittleMakesNoRunTwice() async throws {
+        try await withBench { bench in
+            let schedule = JobSchedule(name: "a", try Cron("* * * * *"), in: .utc, NewJob("resumen"))
+            let other = ScheduleTests.schedule("b", every: 200)
+            _ = try await bench.database.write(
+                "INSERT INTO \"_JobClock\" VALUES ($1, $2, now() + interval '6 min', now() + interval '5 min')",
+                [.text(schedule.name), .text(schedule.definition)])
+            let ledger = bench.ledger
+            let kind = JobKind("resumen") { _ in
+                ledger.note("run")
+                return nil
+            }
+            try bench.node([kind], { $0.poll = .milliseconds(10) }, schedules: [schedule, other])
+            // The other one shows that the clocks have been looked at.
+            try await ledger.until { ledger.lines.count >= 2 }
+            let stays = try await bench.database.read(
+                "SELECT \"last\" > now() FROM \"_JobClock\" WHERE \"name\" = 'a'")
+            #expect(stays.bool(0, 0))
+        }
+    }
 }
