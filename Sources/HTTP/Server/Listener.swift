@@ -172,12 +172,15 @@ public final class Listener: Sendable {
 private final class Acceptor {
     let listener: Listener
     private var watch: Loop.Watch?
+    /// When the log is told again that no descriptor is left, in the loop's time.
+    private var quietUntil: UInt64 = 0
 
     init(listener: Listener, loop: Loop) {
         self.listener = listener
         watch = nil
         watch = loop.watch(listener.watched, .read) { [unowned self, unowned loop] _ in
             guard !self.listener.accept() else { return }
+            self.tellOfWantingDescriptors(loop.now)
             // Level-triggered: without a rest it would spin.
             self.watch?.update([])
             loop.schedule(after: 50_000_000) { [weak self] in self?.watch?.update(.read) }
@@ -185,6 +188,15 @@ private final class Acceptor {
     }
 
     deinit { watch?.cancel() }
+
+    /// Clients that wait are told nothing, so the log is: at once, and every ten seconds as long as it lasts.
+    private func tellOfWantingDescriptors(_ now: UInt64) {
+        guard now >= quietUntil else { return }
+        quietUntil = now &+ 10_000_000_000
+        Log.shared.error(
+            "new connections wait: the system gives this process no more open files (ulimit -n, LimitNOFILE)",
+            ["connections": .int(listener.connectionCount)])
+    }
 }
 
 extension Listener {
