@@ -118,6 +118,9 @@ public struct Restore: Sendable {
         _ = try await database.run("ANALYZE")
     }
 
+    /// The migration that made `hermes_words` stand alone.
+    private static let wordsAlone = 15
+
     private func load(
         _ tool: PostgresTool, _ conninfo: String, _ file: TarReader, _ manifest: BackupManifest, _ database: Database,
         _ progress: Progress
@@ -164,6 +167,11 @@ public struct Restore: Sendable {
             try await database.loop.sleep(nanoseconds: 100_000_000)
         }
         guard child.exitCode == 0 else {
+            if manifest.migration < Restore.wordsAlone, errors.text.contains("hermes_fold(text) does not exist") {
+                throw ArchiveFailure(
+                    "This backup is of a Hermes whose index of words in two languages pg_restore cannot build. Nothing "
+                        + "was restored. docs/backup.md says how it is brought back: by steps, with one line between.")
+            }
             throw ArchiveFailure("pg_restore failed, and all of it was undone: \(errors.text)")
         }
     }
