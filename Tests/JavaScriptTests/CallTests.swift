@@ -461,7 +461,8 @@ import Wire
         let script = try Script(
             """
             const rateLimit = { requestTimeWindow: 60000, requestCount: 3 };
-            Parse.Cloud.define('abrir', () => {}, { rateLimit: { ...rateLimit, zone: 'user', redisUrl: 'redis://none' } });
+            const { user } = Parse.Server.RateLimitZone;
+            Parse.Cloud.define('abrir', () => {}, { rateLimit: { ...rateLimit, zone: user, redisUrl: 'redis://none' } });
             Parse.Cloud.beforeSave('Temas', () => {}, { rateLimit });
             Parse.Cloud.beforeFind(Parse.User, () => {}, { rateLimit: { ...rateLimit, errorResponseMessage: 'despacio' } });
             Parse.Cloud.beforeLogin(() => {}, { rateLimit });

@@ -28,6 +28,8 @@
       getPushStatus: (id, options = {}) => new Parse.Query('_PushStatus').get(id, { useMasterKey: true, ...options }),
     },
     Schema: internal('parse/schema'),
+    // What a validator's rateLimit names its zone by.
+    Server: { RateLimitZone: Object.freeze({ global: 'global', session: 'session', user: 'user', ip: 'ip' }) },
     // Whether somebody logs in so; linking is the clients' affair.
     AnonymousUtils: { isLinked: user => user._isLinked('anonymous') },
     FacebookUtils: { isLinked: user => user._isLinked('facebook') },
