@@ -45,9 +45,10 @@ extension Store {
         } else {
             found = try await findRows(find.query, in: operation, showsClassName: isRedirected)
         }
-        guard found.hasObjects, hooks.listenBehind(find.query.className, including: found.includedClassNames) else {
-            return found
-        }
+        // An explanation is of no class.
+        guard found.hasObjects, !find.query.explain,
+            hooks.listenBehind(find.query.className, including: found.includedClassNames)
+        else { return found }
         let objects = try await behind(find, try found.json())
         found.objects = isRedirected ? objects.map { Self.named($0, find.query.className) } : objects
         return found

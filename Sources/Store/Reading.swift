@@ -155,6 +155,7 @@ extension Store {
             throw ParseError(107, "$relativeTime can only be used with Date field")
         }
         var set: ResultSet?
+        var explanation: JSON?
         if limit != 0 {
             let right: ClassPermissions.Operation = query.predicate.asksForOneId ? .get : .find
             let rows = try access.decide(right, on: table)
@@ -164,16 +165,20 @@ extension Store {
             let joins = isPage ? inclusion.joins(selection.tree, selection.fields, of: table) : []
             let plan = try ReadSQL(schema: schema, access: access, options: options).find(
                 table, query, selection: selection.fields, rows: rows, limit: limit, joins: joins)
-            let found = try await run(plan, className: table.name, operation)
-            if let pages = plan.cursor, found.rows.count > limit {
-                found.shown = limit
-                cursor = .next(
-                    pages.text(found.rows, limit - 1, from: ResultSet.firstColumn + plan.columns.count))
+            if query.explain {
+                explanation = try await explain(plan, operation)
+            } else {
+                let found = try await run(plan, className: table.name, operation)
+                if let pages = plan.cursor, found.rows.count > limit {
+                    found.shown = limit
+                    cursor = .next(
+                        pages.text(found.rows, limit - 1, from: ResultSet.firstColumn + plan.columns.count))
+                }
+                try await inclusion.include(
+                    selection.tree, selection.fields, in: found, joined: plan.joined, operation)
+                found.showsClassName = showsClassName
+                set = found
             }
-            try await inclusion.include(
-                selection.tree, selection.fields, in: found, joined: plan.joined, operation)
-            found.showsClassName = showsClassName
-            set = found
         }
         var count: Int?
         if query.count {
@@ -184,7 +189,15 @@ extension Store {
         }
         var found = Found(resultSet: set, count: count, fileURLPrefix: options.fileURLPrefix)
         found.cursor = cursor
+        if let explanation { found.objects = [explanation] }
         return found
+    }
+
+    /// How PostgreSQL means to find what is asked, as Parse Server answers it.
+    private func explain(_ plan: ReadSQL.Plan, _ operation: Operation) async throws -> JSON {
+        let rows = try await operation.read(
+            Statement("EXPLAIN (FORMAT JSON) \(plan.statement.text)"), plan.parameters)
+        return ["QUERY PLAN": try JSONParser.parse(rows.string(0, 0))]
     }
 
     /// Gets one object by the rights of the operation's viewer, past all hooks: what the server itself looks up.

@@ -170,4 +170,27 @@ import Wire
             #expect(number.summary == "400/105")
         }
     }
+
+    @Test func whoHoldsTheMasterKeyIsToldHowAQueryIsAnswered() async throws {
+        try await withServer { server in
+            for n in 1...3 { _ = try await server.client.create("Post", ["n": .number(Double(n)), "t": "x"]) }
+            let condition = #"{"n":{"$gt":1},"t":{"$in":["x","y"]}}"#.urlEncoded
+            func explained(_ more: String) async throws -> JSONObject {
+                let path = "/classes/Post?explain=true&where=\(condition)&order=-n\(more)"
+                return try await server.client.send("GET", path, master: true).json
+            }
+            for more in ["", "&limit=1&include=*", "&cursor=", "&keys=n"] {
+                let reply = try await explained(more)
+                let plan = reply["results"]?.array?.first?.object?["QUERY PLAN"]?.array?.first?.object?["Plan"]
+                #expect(plan?.object?["Node Type"]?.string != nil, "\(more): \(JSON.object(reply))")
+                #expect(reply["results"]?.array?.count == 1)
+            }
+            let counted = try await explained("&count=1")
+            #expect(counted["count"] == 2)
+            let unknown = try await server.client.send("GET", "/classes/Nothing?explain=true", master: true)
+            #expect(unknown.text == #"{"results":[]}"#)
+            let client = try await server.client.send("GET", "/classes/Post?explain=true")
+            #expect(client.summary == "400/102")
+        }
+    }
 }
