@@ -30,6 +30,7 @@ final class IsolateThread {
     /// On the monotonic clock.
     private var checkedAt: UInt64 = 0
     private var residentAtCheck = ProcessMemory.resident()
+    private var residentAtCollection = ProcessMemory.resident()
 
     /// What is known of the turn that runs now.
     private struct Turn {
@@ -234,6 +235,7 @@ final class IsolateThread {
         let resident = ProcessMemory.resident()
         guard resident > residentAtCheck + 16 << 20 else {
             residentAtCheck = min(resident, residentAtCheck)
+            residentAtCollection = min(resident, residentAtCollection)
             return false
         }
         residentAtCheck = resident
@@ -244,10 +246,26 @@ final class IsolateThread {
         // Asking the kernel costs more than most turns.
         guard now > checkedAt + 10_000_000 else { return }
         checkedAt = now
-        guard hasGrown, engine.memory() > options.memoryLimit else { return }
+        guard hasGrown else { return }
+        // What was made since the engine's last collection is not in its own count.
+        let isLate = residentAtCheck > residentAtCollection + IsolateThread.garbage
+        guard isLate || engine.memory() > options.memoryLimit else { return }
         engine.collectGarbage()
+        residentAtCollection = ProcessMemory.resident()
+        if isLate {
+            Log.shared.info(
+                "the process has grown beside cloud code; its garbage was collected",
+                [
+                    "cloud": .text(isolate.mainFile), "megabytes": .int(residentAtCheck >> 20),
+                    "heap": .int(engine.memory() >> 20),
+                ])
+        }
         if engine.memory() > options.memoryLimit { outgrown() }
     }
+
+    /// So many bytes the process grows by before garbage is collected, whether the engine finds that it is time or not:
+    /// under load its own collections have been seen to fall behind by hundreds of megabytes.
+    private static let garbage = 128 << 20
 
     private func outgrown() {
         let megabytes = options.memoryLimit >> 20

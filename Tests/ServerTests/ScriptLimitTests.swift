@@ -47,4 +47,42 @@ import Wire
         #expect(exit == 0)
         withExtendedLifetime(database) {}
     }
+
+    /// An engine that waits long before it collects, as it has been seen to do under load.
+    @Test func garbageIsCollectedWhereTheEngineFallsBehind() async throws {
+        let folder = HermesProcess.makeFolder("garbage")
+        defer { removeFolder(folder) }
+        let main = folder + "/main.js"
+        try Data(
+            """
+            Parse.Cloud.define('basura', () => {
+              const list = [];
+              for (let i = 0; i < 20000; i++) list.push({ text: 'x'.repeat(300) + i });
+              return list.length;
+            });
+            """.utf8
+        ).write(to: URL(fileURLWithPath: main))
+        let database = try await TestDatabase.make(template: .migrated)
+        let server = try HermesProcess(
+            folder: folder, conninfo: database.conninfo, options: [("cloud", .string(main)), ("workers", 1)],
+            // As this version of the engine calls it, and as older ones did.
+            variables: [
+                "JSC_heapGrowthMaxIncrease": "400", "JSC_smallHeapGrowthFactor": "400",
+                "JSC_mediumHeapGrowthFactor": "400", "JSC_largeHeapGrowthFactor": "400",
+            ])
+        try await onWorker { loop in
+            try await server.waitUntilReady(loop)
+            let client = Client(loop, port: server.port)
+            defer { client.close() }
+            try await until(loop) {
+                let reply = try await client.send("POST", "/functions/basura", [:])
+                #expect(reply.json["result"] == 20_000)
+                return server.printed.contains("its garbage was collected")
+            }
+        }
+        server.child.signal(SIGTERM)
+        let exit = try await server.exit(within: 60)
+        #expect(exit == 0)
+        withExtendedLifetime(database) {}
+    }
 }
