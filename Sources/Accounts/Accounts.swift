@@ -130,6 +130,8 @@ public final class Accounts {
         }
     }
 
+    /// Writes a session in place of the one that its user has on the installation.
+    ///
     /// - Parameter hold: keeps the user as it is meanwhile, and throws where it may have no session.
     @discardableResult
     private func open(

@@ -57,7 +57,10 @@ final class Node: Sendable {
         limits.connectionsPerAddress = options.http.maxConnectionsPerAddress
         listener = try Listener(host: options.host, port: options.port, limits: limits)
         let host = options.host == "0.0.0.0" || options.host == "::" ? "localhost" : options.host
-        let isReachable = options.publicServerURL != nil || options.serverURL != nil
+        // What listens to all addresses, or to this machine's own, does not know by which name others find it.
+        let isReachable =
+            options.publicServerURL != nil || options.serverURL != nil
+            || host != "localhost" && Address(host)?.isLoopback != true
         options.serverURL = options.serverURL ?? "http://\(host):\(listener.port)\(options.mountPath)"
         self.options = options
         // Rows become answers: both count together.

@@ -45,8 +45,8 @@ extension Store {
         } else {
             found = try await findRows(find.query, in: operation, showsClassName: isRedirected)
         }
-        // An explanation is of no class.
-        guard found.hasObjects, !find.query.explain,
+        // An explanation is of no class; what a hook has answered in its place is.
+        guard found.hasObjects, find.objects != nil || !find.query.explain,
             hooks.listenBehind(find.query.className, including: found.includedClassNames)
         else { return found }
         let objects = try await behind(find, try found.json())

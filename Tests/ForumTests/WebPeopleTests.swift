@@ -108,9 +108,7 @@ import Testing
         try await withSite { site in
             let ana = try await site.member("ana")
             let bob = try await site.member("bob", "en")
-            try await ana.send(["accion": "buscar", "dato": "bob@example.com"], to: "/amigos")
-            let begun = try await ana.send(["accion": "conversar", "usuario": "bob"], to: "/charlas", from: "/amigos")
-            let chat = try #require(begun.header("Location"))
+            let chat = try await ana.talk(to: "bob")
             try await ana.send(["cuerpo": "¿Vamos?"], to: chat)
             #expect(try await ana.get(chat).text.contains("<span class=\"unseen\">Tú: </span>"))
             #expect(try await bob.get(chat).text.contains("<span class=\"unseen\"><bdi>ana</bdi>: </span>"))
@@ -121,14 +119,12 @@ import Testing
         try await withSite { site in
             let ana = try await site.member("ana")
             let bob = try await site.member("bob")
-            try await ana.send(["accion": "buscar", "dato": "bob@example.com"], to: "/amigos")
-            let talk = ["accion": "conversar", "usuario": "bob"]
-            let chat = try #require(
-                try await ana.send(talk, to: "/charlas", from: "/amigos").header("Location"))
+            let chat = try await ana.talk(to: "bob")
             try await ana.send(["cuerpo": "Lo de antes"], to: chat)
             try await ana.send(["accion": "borrar"], to: chat)
             #expect(try await !ana.get("/charlas").text.contains(chat))
-            let again = try await ana.send(talk, to: "/charlas", from: "/amigos")
+            let again = try await ana.send(
+                ["accion": "conversar", "usuario": "bob"], to: "/charlas", from: "/amigos")
             #expect(again.header("Location") == chat)
             let page = try await ana.get(chat)
             #expect(page.text.contains("<bdi>bob</bdi>") && !page.text.contains("Lo de antes"))
@@ -144,10 +140,7 @@ import Testing
         try await withSite { site in
             let ana = try await site.member("ana")
             let bob = try await site.member("bob")
-            try await ana.send(["accion": "buscar", "dato": "bob@example.com"], to: "/amigos")
-            let talk = ["accion": "conversar", "usuario": "bob"]
-            let chat = try #require(
-                try await ana.send(talk, to: "/charlas", from: "/amigos").header("Location"))
+            let chat = try await ana.talk(to: "bob")
             let page = try await ana.get(chat)
             let count = try action(page, /name="tras" value="(\d+)"/)
             let form = ["prueba": try #require(page.formToken), "tras": count, "cuerpo": "Sí"]
@@ -164,6 +157,11 @@ import Testing
             let all = try await ana.get(chat)
             #expect(all.count("dir=\"auto\">Sí<") == 3 && all.count("dir=\"auto\">No<") == 1)
             #expect(all.text.contains("name=\"tras\" value=\"4\""))
+            // What no page has sent keeps no message back.
+            for count in ["-9223372036854775808", "9223372036854775807", "-1", "x"] {
+                try await ana.send(["cuerpo": "Otra \(count)", "tras": count], to: chat)
+            }
+            #expect(try await ana.get(chat).count("dir=\"auto\">Otra ") == 4)
             let eve = try await site.member("eve")
             let stranger = try await eve.browser.post(
                 chat, ["prueba": try #require(try await eve.get("/ajustes").formToken), "cuerpo": "Hola"])
@@ -177,9 +175,7 @@ import Testing
             let bob = try await site.member("bob", "en")
             _ = try await site.member("eva")
             let topic = try await ana.open("Auroras en marzo")
-            try await bob.send(["accion": "buscar", "dato": "ana@example.com"], to: "/amigos")
-            let begun = try await bob.send(["accion": "conversar", "usuario": "ana"], to: "/charlas", from: "/amigos")
-            let chat = try #require(begun.header("Location"))
+            let chat = try await bob.talk(to: "ana")
             let made = try await bob.send(["accion": "grupo", "nombre": "Lofoten", "con:ana": "1"], to: "/charlas")
             let group = try #require(made.header("Location"))
             let proof = try #require(try await bob.get(topic).formToken)

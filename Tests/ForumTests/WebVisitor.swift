@@ -42,6 +42,13 @@ struct Visitor: Sendable {
         let done = try await send(["tema": name, "comentario": words ?? "Sobre \(name)"], to: "/nuevo")
         return try #require(done.header("Location"))
     }
+
+    /// Finds somebody by the address, which makes both friends, and begins to talk; answers the conversation's path.
+    func talk(to name: String) async throws -> String {
+        try await send(["accion": "buscar", "dato": "\(name)@example.com"], to: "/amigos")
+        let begun = try await send(["accion": "conversar", "usuario": name], to: "/charlas", from: "/amigos")
+        return try #require(begun.header("Location"))
+    }
 }
 
 extension TestPage {

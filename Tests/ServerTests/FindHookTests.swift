@@ -79,6 +79,22 @@ import Wire
         }
     }
 
+    /// A plan tells of rows that the viewer may not see: it is the master key's, whoever has asked for it.
+    @Test func aHookGivesNoPlanToThoseWhoMayHaveNone() async throws {
+        let code = CloudCode(.beforeFind) { call in
+            var query = call.payload["query"]?.object ?? JSONObject()
+            query["explain"] = true
+            return CloudAnswer(["query": .object(query)])
+        }
+        try await withServer(cloud: code) { server in
+            _ = try await server.client.create("Temas", ["n": 1])
+            let client = try await server.client.send("GET", "/classes/Temas")
+            #expect(client.summary == "400/102", "\(client.text)")
+            let master = try await server.client.send("GET", "/classes/Temas", master: true)
+            #expect(master.json["results"]?.array?.first?.object?["QUERY PLAN"] != nil, "\(master.text)")
+        }
+    }
+
     /// SDKs that have only the owner of a relation ask for the owner's class.
     @Test(arguments: [TriggerKind.beforeFind, .afterFind])
     func whatARelationLeadsToIsShownToTheHooksOfItsClass(kind: TriggerKind) async throws {

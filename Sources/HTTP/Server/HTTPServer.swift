@@ -15,7 +15,8 @@ public final class HTTPServer {
         /// where the records that are kept of headers and cookies leave no room for an answer's head: from about 80 of
         /// them on, 32 where the head is of full size.
         public var headSize = 12 << 10
-        /// A request's body, unpacked too where it came with gzip or deflate; more is answered with 413. `bodyMode` may choose another limit for a request.
+        /// A request's body, unpacked too where it came with gzip or deflate; more is answered with 413. `bodyMode` may
+        /// choose another limit for a request.
         public var bodySize = 20 << 20
         /// For all bodies that are collected, of all servers that have these limits together; past it, 503 is answered.
         /// The default, 256 MB, holds a dozen bodies of the largest size.
